@@ -1,0 +1,1 @@
+"""What the ``triton.backends`` entry point names: Triton imports ``compiler`` and ``driver`` from here."""

@@ -1,0 +1,152 @@
+"""The compiler that Triton finds: the stages of a compilation, each a short list of steps.
+
+Triton imports this module while ``import triton`` runs and wants exactly one concrete `BaseBackend` in it. So: nothing
+heavy is imported here, and no other backend's class by name.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final
+
+from triton.backends.compiler import BaseBackend, GPUTarget
+
+from ..target import BACKEND_NAME
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from .options import Options
+
+ISA_EXT: Final = f"{BACKEND_NAME}ir"
+BINARY_EXT: Final = "obj"
+
+LEAST_SHARED: Final = 64
+"""The first line of the scratchpad belongs to the runtime. (Programs divide by a kernel's ``metadata.shared``.)"""
+
+
+class Backend(BaseBackend):
+    """TTIR -> xDSL -> instructions -> LLVM IR -> object code."""
+
+    binary_ext = BINARY_EXT
+
+    @staticmethod
+    def supports_target(target: GPUTarget) -> bool:
+        return target.backend == BACKEND_NAME
+
+    def hash(self) -> str:
+        from ..requirements_check import require_toolchain
+
+        require_toolchain()
+        from .fingerprint import fingerprint
+
+        return f"{self.target.backend}-{self.target.arch}-{self.target.warp_size}-{fingerprint()}"
+
+    def parse_options(self, options: dict[str, Any]) -> Options:
+        from .options import parse_options
+
+        return parse_options({"arch": self.target.arch, **options})
+
+    def pack_metadata(self, metadata: Any) -> tuple[int, int, int]:
+        return (metadata.num_warps, metadata.num_ctas, metadata.shared)
+
+    def get_codegen_implementation(self, options: Options) -> dict[str, Any]:
+        return {"min_dot_size": least_dot_size}
+
+    def get_module_map(self) -> dict[str, ModuleType]:
+        from ..language import libdevice
+
+        return {"triton.language.extra.libdevice": libdevice}
+
+    def load_dialects(self, context: Any) -> None:
+        """TTIR needs only the dialects that Triton loads itself."""
+
+    def add_stages(self, stages: dict[str, Any], options: Any, language: Any = None) -> None:
+        from ..compat import BinaryStage, call_stages_hook, is_gluon
+        from ..errors import UnsupportedOperation
+
+        if is_gluon(language):
+            raise UnsupportedOperation(
+                "Gluon kernels are written for GPU layouts, which this device does not have: use triton.language",
+                add_support_in=__file__,
+            )
+        stages["ttir"] = partial(make_ttir, options=options)
+        stages[ISA_EXT] = partial(make_isa, options=options)
+        stages["llir"] = partial(make_llir, options=options)
+        stages[BinaryStage(BINARY_EXT)] = partial(make_object, options=options)
+        call_stages_hook(self, stages, options, language)
+
+
+def least_dot_size(lhs: Any, rhs: Any) -> tuple[int, int, int]:
+    """The smallest (M, N, K) of ``tl.dot``: smaller ones than the matrix unit's are padded."""
+    return (1, 1, 1)
+
+
+def make_ttir(module: Any, metadata: dict[str, Any], options: Options) -> Any:
+    """Triton's target-independent passes. Block pointers and tensor descriptors become pointers here."""
+    from ..passes.pipeline import run_ttir
+
+    run_ttir(module)
+    metadata["name"] = module.get_entry_func_name()
+    return module
+
+
+def make_isa(module: Any, metadata: dict[str, Any], options: Options) -> ModuleOp:
+    """libtriton's module -> our instructions, with the passes of both levels."""
+    from ..compat import generic_ttir
+    from ..frontend.ttir_parser import parse_ttir
+    from ..lowering import lower_module
+    from ..passes.pipeline import run_passes
+
+    ttir = parse_ttir(generic_ttir(module))
+    run_passes("module", ttir, options)
+    isa = lower_module(ttir, options)
+    run_passes("isa", isa, options)
+    describe_kernel(isa, metadata)
+    return isa
+
+
+def describe_kernel(isa: ModuleOp, metadata: dict[str, Any]) -> None:
+    """What the driver needs to know of the kernel: workspace, traps, parameter types, all of them plain values."""
+    from xdsl.dialects.builtin import ArrayAttr, IntAttr, IntegerAttr, StringAttr
+
+    from ..dialects.isa.control import Kernel
+
+    kernel = next(op for op in isa.ops if isinstance(op, Kernel))
+    scratch_bytes = kernel.scratch_bytes.value.data
+
+    def plain(attribute: Any) -> Any:
+        match attribute:
+            case ArrayAttr():
+                return [plain(item) for item in attribute]
+            case StringAttr() | IntAttr():
+                return attribute.data
+            case IntegerAttr():
+                return attribute.value.data
+            case _:
+                return str(attribute)
+
+    metadata["name"] = kernel.sym_name.data
+    metadata["scratch_bytes"] = scratch_bytes
+    metadata["shared"] = max(scratch_bytes, LEAST_SHARED)
+    metadata["traps"] = plain(kernel.traps)
+    metadata["parameters"] = [str(ty) for ty in kernel.function_type.inputs]
+
+
+def make_llir(isa: Any, metadata: dict[str, Any], options: Options) -> str:
+    """Our instructions -> LLVM IR for the host CPU."""
+    from ..codegen.llvm import emit_module
+    from ..errors import CompileError
+    from ..passes.pipeline import run_text_passes
+
+    if isa is None:  # what Triton makes of an override file in a format it does not know
+        raise CompileError(f"Triton cannot read .{ISA_EXT} files back: override the .ttir or the .llir file")
+    return run_text_passes(emit_module(isa), options)
+
+
+def make_object(text: str, metadata: dict[str, Any], options: Options) -> bytes:
+    """LLVM IR -> relocatable object code. The text may also come from a file (TRITON_KERNEL_OVERRIDE)."""
+    from ..codegen.object_code import compile_llvm
+
+    return compile_llvm(text)

@@ -1,0 +1,109 @@
+"""The keywords a launch may carry (``kernel[grid](..., num_warps=8)``) and what they mean here."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, fields
+from typing import Any
+
+from ..errors import BackendError
+from ..target import ARCH, BACKEND_NAME
+
+
+class OptionError(BackendError, ValueError, AssertionError):
+    """A launch option has a value that does not exist. (Triton's own backends assert; callers may rely on that.)"""
+
+
+FP8_TYPES = ("fp8e4nv", "fp8e5")
+DOT_PRECISIONS = ("tf32", "tf32x3", "ieee", "bf16x3", "bf16x6")
+
+
+@dataclass(frozen=True)
+class Options:
+    """Compile options of one kernel. Triton copies every field into the kernel's metadata, so all are plain values.
+
+    Triton reads fields by name and raises KeyError for launch keywords that are not fields, so those that mean
+    nothing to this device are here too: kernels written for others pass them.
+    """
+
+    # What the code generator acts on.
+    debug: bool = False
+    """Keep ``tl.device_assert``."""
+    sanitize_overflow: bool = True
+    """With ``debug``: stop on signed integer overflow."""
+    enable_fp_fusion: bool = True
+    default_dot_input_precision: str = "ieee"
+    allowed_dot_input_precisions: tuple[str, ...] = DOT_PRECISIONS
+    """All are computed at least as precisely as asked."""
+    supported_fp8_dtypes: tuple[str, ...] = FP8_TYPES
+    deprecated_fp8_dot_operand_dtypes: tuple[str, ...] = ()
+    max_num_imprecise_acc_default: int = 0
+    extern_libs: tuple[tuple[str, str], ...] = ()
+    arch: str = ARCH
+    backend_name: str = BACKEND_NAME
+    ir_override: str | None = None
+    """File with IR to use in place of what a stage made (``.ttir`` or ``.llir``)."""
+
+    # The launch.
+    launch_cooperative_grid: bool = False
+    """All programs run at the same time, a thread each."""
+
+    # Accepted, without effect: a program is one thread of control with vector registers, not a group of warps.
+    num_warps: int = 4
+    num_ctas: int = 1
+    num_stages: int = 3
+    warp_size: int = 1
+    maxnreg: int | None = None
+    launch_pdl: bool = False
+    instrumentation_mode: str = ""
+    fpsan_homomorphic_casts: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("num_warps", "num_ctas"):
+            count: object = getattr(self, name)
+            if not isinstance(count, int) or count < 1 or count & (count - 1):
+                raise OptionError(f"{BACKEND_NAME}: {name} must be a power of 2, not {count!r}")
+        if self.num_stages < 0:
+            raise OptionError(f"{BACKEND_NAME}: num_stages must be a count, not {self.num_stages!r}")
+        if self.default_dot_input_precision not in self.allowed_dot_input_precisions:
+            raise OptionError(
+                f"{BACKEND_NAME}: default_dot_input_precision is {self.default_dot_input_precision!r}; there are "
+                f"{', '.join(self.allowed_dot_input_precisions)}"
+            )
+        unknown = sorted(set(self.supported_fp8_dtypes) - set(FP8_TYPES))
+        if unknown:
+            raise OptionError(
+                f"{BACKEND_NAME}: no float8 formats {', '.join(unknown)}; there are {', '.join(FP8_TYPES)}"
+            )
+        if self.extern_libs:
+            names = ", ".join(name for name, _ in self.extern_libs)
+            raise OptionError(f"{BACKEND_NAME}: extern_libs ({names}): this device links no external bitcode")
+        if self.instrumentation_mode:
+            raise OptionError(
+                f"{BACKEND_NAME}: instrumentation_mode {self.instrumentation_mode!r} works on GPU layouts, "
+                "which this device "
+                "does not have: unset TRITON_INSTRUMENTATION_MODE"
+            )
+
+    def hash(self) -> str:
+        """A digest of all fields, part of Triton's cache key."""
+        text = repr([(field.name, getattr(self, field.name)) for field in fields(self)])
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+def parse_options(given: dict[str, Any]) -> Options:
+    """Options from launch keywords: those that are no fields are left to Triton, which refuses them by name; None is
+    the default. Lists (from JSON) become tuples. Raises OptionError for values that do not exist."""
+    from ..compat import allow_fp_fusion
+
+    known = {field.name for field in fields(Options)}
+    values = {name: value for name, value in given.items() if name in known and value is not None}
+    values["enable_fp_fusion"] = allow_fp_fusion(values.get("enable_fp_fusion"))
+    libraries = values.get("extern_libs", ())
+    if isinstance(libraries, dict):
+        values["extern_libs"] = [*libraries.items()]
+    return Options(**{name: _frozen(value) for name, value in values.items()})
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value

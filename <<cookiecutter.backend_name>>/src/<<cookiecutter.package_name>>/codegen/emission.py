@@ -1,0 +1,301 @@
+"""Writing one LLVM function: values, temporaries, blocks, and the table of what emits which instruction.
+
+A family of instructions has a file of its own, named as in ``dialects/isa``. Its functions enter themselves
+into the table with `emits`; each takes the `Emitter` and the instruction, and binds the instruction's results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from ..errors import CompileError, UnsupportedOperation
+from ..frontend.locations import location_of
+from .host import HostFeatures
+from .registers import RegisterType, literal, register_type, spell
+
+Op = TypeVar("Op", bound=Operation)
+
+EMITTERS: dict[type[Operation], Callable[[Emitter, Any], None]] = {}
+"""Instruction class -> the function that emits it."""
+
+
+def emits(*instructions: type[Op]) -> Callable[[Callable[[Emitter, Op], None]], Callable[[Emitter, Op], None]]:
+    """Enters the decorated function into the table for `instructions`."""
+
+    def enter(function: Callable[[Emitter, Op], None]) -> Callable[[Emitter, Op], None]:
+        for instruction in instructions:
+            EMITTERS[instruction] = function
+        return function
+
+    return enter
+
+
+class Phi:
+    """A phi whose incoming edges are added while code is emitted; `name` is its value."""
+
+    __slots__ = ("edges", "name", "type")
+
+    def __init__(self, name: str, ty: str) -> None:
+        self.name = name
+        self.type = ty
+        self.edges: list[str] = []
+
+    def add(self, value: str, label: str) -> None:
+        """`value` arrives from the block `label`."""
+        self.edges.append(f"[ {value}, %{label} ]")
+
+    def __str__(self) -> str:
+        return f"  {self.name} = phi {self.type} {', '.join(self.edges)}"
+
+
+class Module:
+    """What the functions of one LLVM module share: declarations, constants, helper functions."""
+
+    def __init__(self, host: HostFeatures) -> None:
+        self.host = host
+        self.declarations: dict[str, str] = {}
+        self.constants: dict[bytes, str] = {}
+        self.functions: dict[str, str] = {}
+
+    def declare(self, result: str, name: str, parameters: str) -> None:
+        """Declares an intrinsic or a function of the C library."""
+        if name not in self.declarations:
+            self.declarations[name] = f"declare {result} @{name}({parameters})"
+
+    @property
+    def attributes(self) -> str:
+        """Attributes of every function: without them LLVM splits long registers on CPUs whose tuning prefers shorter ones."""
+        bits = self.host.vector_bits
+        return f'nounwind "prefer-vector-width"="{bits}" "min-legal-vector-width"="{bits}"'
+
+    def constant(self, data: bytes) -> str:
+        """The address of constant bytes."""
+        return self.constants.setdefault(data, f"@bytes.{len(self.constants)}")
+
+    def text(self) -> str:
+        """The module as LLVM IR."""
+        constants = [
+            f'{name} = private unnamed_addr constant [{len(data)} x i8] c"{_escape(data)}"'
+            for data, name in self.constants.items()
+        ]
+        return "\n\n".join(
+            "\n".join(part)
+            for part in (constants, self.declarations.values(), self.functions.values())
+            if part
+        )
+
+
+class Emitter:
+    """Emits the body of one function."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self.host = module.host
+        self.lines: list[str | Phi] = []
+        self.block = "entry"
+        self.names: dict[SSAValue, str] = {}
+        self.program: Program | None = None
+        """What instructions about the program refer to; set while a kernel is emitted."""
+        self.edges: dict[Block, list[Phi]] = {}
+        """The phis that stand for the arguments of a block of the kernel's control flow graph."""
+        self.labels: dict[Block, str] = {}
+        self._stack: dict[str, str] = {}
+        self._count = 0
+
+    # --- values of the instruction set ----------------------------------------------------------------------
+
+    def type(self, value: SSAValue) -> RegisterType:
+        return register_type(value.type)
+
+    def ref(self, value: SSAValue) -> str:
+        """The LLVM name or literal that stands for `value`."""
+        try:
+            return self.names[value]
+        except KeyError:
+            raise CompileError(
+                f"a register of type {value.type} is used before it is written (a bug of this backend)",
+                location=location_of(value.owner if isinstance(value.owner, Operation) else value.owner.parent_op()),
+            ) from None
+
+    def typed(self, value: SSAValue) -> str:
+        """Type and name, as LLVM writes an operand."""
+        return f"{register_type(value.type).text} {self.ref(value)}"
+
+    def bind(self, value: SSAValue, name: str) -> None:
+        """Lets `value` stand for the LLVM value `name`."""
+        self.names[value] = name
+
+    def result(self, op: Operation, expression: str) -> None:
+        """Computes the only result of `op`."""
+        self.names[op.results[0]] = self.let(expression)
+
+    def constant(self, value: SSAValue) -> int | None:
+        """The number in every lane of an integer `value` known while compiling, else None."""
+        name = self.ref(value)
+        if name.startswith("splat ("):
+            name = name[name.index(" ", 7) + 1 : -1]
+        try:
+            return int(name)
+        except ValueError:
+            return {"true": 1, "false": 0}.get(name)
+
+    # --- LLVM -----------------------------------------------------------------------------------------------
+
+    def fresh(self) -> str:
+        self._count += 1
+        return f"%v{self._count}"
+
+    def let(self, expression: str) -> str:
+        """Computes `expression`; gives the name of its value."""
+        self._count += 1
+        name = f"%v{self._count}"
+        self.lines.append(f"  {name} = {expression}")
+        return name
+
+    def do(self, instruction: str) -> None:
+        """An instruction without a value."""
+        self.lines.append(f"  {instruction}")
+
+    def call(self, result: str, name: str, *arguments: tuple[str, str]) -> str:
+        """Calls an intrinsic or a C function; `arguments` are pairs of type and value."""
+        self.module.declare(result, name, ", ".join(ty for ty, _ in arguments))
+        call = f"call {result} @{name}({', '.join(f'{ty} {value}' for ty, value in arguments)})"
+        if result == "void":
+            self.do(call)
+            return ""
+        return self.let(call)
+
+    def stack(self, ty: str, role: str) -> str:
+        """The address of a 64-byte aligned stack slot of LLVM type `ty`; instructions share those of one `role`."""
+        name = f"%{role}.{''.join(c if c.isalnum() else '_' for c in ty)}"
+        self._stack[name] = f"  {name} = alloca {ty}, align 64"
+        return name
+
+    # --- blocks ---------------------------------------------------------------------------------------------
+
+    def label(self, hint: str) -> str:
+        """A new label."""
+        self._count += 1
+        return f"{hint}.{self._count}"
+
+    def begin(self, label: str) -> None:
+        """Starts the block `label`."""
+        self.lines.append(f"{label}:")
+        self.block = label
+
+    def jump(self, label: str) -> None:
+        self.lines.append(f"  br label %{label}")
+
+    def branch(self, condition: str, if_true: str, if_false: str) -> None:
+        self.lines.append(f"  br i1 {condition}, label %{if_true}, label %{if_false}")
+
+    def phi(self, ty: str) -> Phi:
+        """A phi at the start of the current block."""
+        phi = Phi(self.fresh(), ty)
+        self.lines.append(phi)
+        return phi
+
+    @contextmanager
+    def when(self, condition: str) -> Iterator[str]:
+        """Emits what the ``with`` block emits so that it runs where `condition` is set; gives the label of the block before."""
+        before, then, after = self.block, self.label("then"), self.label("endif")
+        self.branch(condition, then, after)
+        self.begin(then)
+        yield before
+        self.jump(after)
+        self.begin(after)
+
+    @contextmanager
+    def loop(self, count: int | str, step: int = 1) -> Iterator[str]:
+        """A loop over an i64 from 0 to `count` (at least 1; a multiple of `step`); gives the counter."""
+        before, body, after = self.block, self.label("loop"), self.label("endloop")
+        self.jump(body)
+        self.begin(body)
+        counter = self.phi("i64")
+        counter.add("0", before)
+        yield counter.name
+        following = self.let(f"add nuw nsw i64 {counter.name}, {step}")
+        counter.add(following, self.block)
+        self.branch(self.let(f"icmp ult i64 {following}, {count}"), body, after)
+        self.begin(after)
+
+    # --- lanes one by one -----------------------------------------------------------------------------------
+
+    def spread(self, role: str, ty: RegisterType, value: str) -> str:
+        """Stores a vector to the stack so that lanes can be addressed; gives the address."""
+        text = ty.text
+        if ty.is_predicate:
+            text = ty.of("i8")
+            value = self.let(f"zext {ty.text} {value} to {text}")
+        slot = self.stack(text, role)
+        self.do(f"store {text} {value}, ptr {slot}, align 64")
+        return slot
+
+    def by_lane(
+        self,
+        result: RegisterType,
+        arguments: Sequence[tuple[RegisterType, str]],
+        compute: Callable[[list[str]], str],
+    ) -> str:
+        """Computes a register lane by lane in ascending order: `compute` maps the scalars of one lane to its result."""
+        if result.lanes == 1:
+            return compute([value for _, value in arguments])
+        slots = [self.spread(f"lanes{i}", ty, value) for i, (ty, value) in enumerate(arguments)]
+        out = self.stack(result.text, "lanes.out")
+        with self.loop(result.lanes) as lane:
+            scalars: list[str] = []
+            for (ty, _), slot in zip(arguments, slots, strict=True):
+                element = "i8" if ty.is_predicate else ty.element
+                address = self.let(f"getelementptr {element}, ptr {slot}, i64 {lane}")
+                scalar = self.let(f"load {element}, ptr {address}")
+                scalars.append(self.let(f"trunc i8 {scalar} to i1") if ty.is_predicate else scalar)
+            value = compute(scalars)
+            address = self.let(f"getelementptr {result.element}, ptr {out}, i64 {lane}")
+            self.do(f"store {result.element} {value}, ptr {address}")
+        return self.let(f"load {result.text}, ptr {out}, align 64")
+
+    # --- the instructions -----------------------------------------------------------------------------------
+
+    def emit(self, ops: Iterable[Operation]) -> None:
+        """Emits instructions one after the other."""
+        for op in ops:
+            emitter = EMITTERS.get(type(op))
+            if emitter is None:
+                raise UnsupportedOperation(
+                    f"no machine code is known for {op.name}", location=location_of(op), add_support_in="codegen/"
+                )
+            emitter(self, op)
+
+    def function(self, header: str) -> str:
+        """The finished function; `header` is its ``define`` line."""
+        return "\n".join([f"{header} {{", "entry:", *self._stack.values(), *map(str, self.lines), "}"])
+
+
+class Program:
+    """LLVM names of what a kernel's instructions share: its coordinates in the grid, workspace, and where it ends."""
+
+    def __init__(self, coordinates: Sequence[str], extents: Sequence[str], scratch: str, end: str) -> None:
+        self.coordinates = coordinates
+        self.extents = extents
+        self.scratch = scratch
+        """The workspace's address as an i64."""
+        self.end = end
+        """Label of the block that goes on to the next program."""
+
+
+def spelled_constant(value: Any, ty: RegisterType) -> str:
+    """An IntegerAttr or FloatAttr in every lane of `ty`, as LLVM writes it."""
+    return ty.fill(literal(value, ty))
+
+
+def integer_type(ty: RegisterType) -> str:
+    """The LLVM integer type of the same width and lanes."""
+    return spell(f"i{ty.bits}", ty.lanes)
+
+
+def _escape(data: bytes) -> str:
+    return "".join(chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\{b:02X}" for b in data)

@@ -1,0 +1,65 @@
+"""The CPU that stands in for the accelerator: what its registers and instructions look like to the code generator."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import llvmlite.binding as llvm
+
+
+@dataclass(frozen=True)
+class HostFeatures:
+    """CPU ``name`` and ``features`` in LLVM's spelling (``"+avx2,-avx512f,..."``), e.g. ``"znver5"``.
+
+    Together with the versions of LLVM and of this package they determine the object code.
+    """
+
+    name: str
+    features: str
+    triple: str
+
+    @staticmethod
+    @functools.cache
+    def current() -> HostFeatures:
+        """The CPU this process runs on."""
+        return HostFeatures(
+            llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten(), llvm.get_process_triple()
+        )
+
+    @functools.cached_property
+    def enabled(self) -> frozenset[str]:
+        """Names of the features that are there."""
+        return frozenset(f[1:] for f in self.features.split(",") if f.startswith("+"))
+
+    def has(self, feature: str) -> bool:
+        return feature in self.enabled
+
+    @property
+    def is_x86(self) -> bool:
+        return self.triple.startswith("x86_64")
+
+    @property
+    def is_arm64(self) -> bool:
+        return self.triple.startswith(("aarch64", "arm64"))
+
+    @property
+    def vector_bits(self) -> int:
+        """Width of the widest vector register."""
+        if self.has("avx512f"):
+            return 512
+        return 256 if self.has("avx") else 128
+
+    @property
+    def vector_registers(self) -> int:
+        return 32 if self.has("avx512f") or self.is_arm64 else 16
+
+    @property
+    def converts_half(self) -> bool:
+        """Whether f16 <-> f32 are instructions. Where they are not, LLVM calls functions that no process has."""
+        return self.has("f16c") or self.is_arm64
+
+    @property
+    def orders_zeros(self) -> bool:
+        """Whether there is a minimum / maximum with -0 < +0 that prefers numbers to NaN (``vrange``), at every width."""
+        return self.has("avx512dq") and self.has("avx512vl")

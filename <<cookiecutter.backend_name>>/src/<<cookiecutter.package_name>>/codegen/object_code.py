@@ -1,0 +1,56 @@
+"""From LLVM IR text to relocatable object code for the CPU of this process."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from typing import Any
+
+import llvmlite.binding as llvm
+
+from ..errors import CompileError
+from .host import HostFeatures
+
+OPTIMISATION = 2
+"""Effort of instruction selection and register allocation. No IR passes run: the text is vectorised already,
+and they cost more time than all the rest together without making the code faster."""
+
+
+def compile_llvm(llir: str, host: HostFeatures | None = None) -> bytes:
+    """Object code (ELF, Mach-O or COFF as the system has it), position independent.
+
+    Raises `CompileError` with the place of a copy of `llir` if LLVM does not accept it: that is never the user's fault.
+    """
+    host = host or HostFeatures.current()
+    try:
+        module = llvm.parse_assembly(llir)
+        module.verify()
+    except RuntimeError as error:
+        raise CompileError(
+            f"LLVM rejects the code generated for this kernel, which is a bug of this backend: {error}\n"
+            f"  please report it with the LLVM IR, saved in {_save(llir)}"
+        ) from error
+    with module:
+        return bytes(_machine(host).emit_object(module))
+
+
+_machines: dict[HostFeatures, Any] = {}
+
+
+def _machine(host: HostFeatures) -> Any:
+    machine = _machines.get(host)
+    if machine is None:
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        machine = llvm.Target.from_triple(host.triple).create_target_machine(
+            cpu=host.name, features=host.features, opt=OPTIMISATION, reloc="pic", codemodel="default"
+        )
+        _machines[host] = machine
+    return machine
+
+
+def _save(llir: str) -> str:
+    handle, path = tempfile.mkstemp(suffix=".ll", prefix="rejected-")
+    with os.fdopen(handle, "w") as file:
+        file.write(llir)
+    return path

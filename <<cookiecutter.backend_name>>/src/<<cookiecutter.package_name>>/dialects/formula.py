@@ -1,0 +1,137 @@
+"""Writes lane-wise instructions as formulas: scalars and vectors alike, Python numbers where constants are wanted.
+
+Used by everything that expands one operation into several: the special functions (``passes/expand_special.py``) and
+the math library (``lowering/extern_elementwise.py`` and its siblings).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, Protocol
+
+from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerType, StringAttr, i1, i32, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from .isa import alu, convert
+from .isa.base import element_of, lanes_of, like
+
+F32: Final = Float32Type()
+F64: Final = Float64Type()
+I32: Final = i32
+I64: Final = i64
+
+Number = int | float
+Operand = SSAValue | Number
+
+COMPARE_INT: Final = {
+    "eq": 0,
+    "ne": 1,
+    "slt": 2,
+    "sle": 3,
+    "sgt": 4,
+    "sge": 5,
+    "ult": 6,
+    "ule": 7,
+    "ugt": 8,
+    "uge": 9,
+}
+"""Predicates of `alu.CmpI` by name."""
+
+COMPARE_FLOAT: Final = {
+    **{"oeq": 1, "ogt": 2, "oge": 3, "olt": 4, "ole": 5, "one": 6, "ord": 7},
+    **{"ueq": 8, "ugt": 9, "uge": 10, "ult": 11, "ule": 12, "une": 13, "uno": 14},
+}
+"""Predicates of `alu.CmpF` by name: o... is false where an operand is NaN, u... is true."""
+
+
+class Sink(Protocol):
+    """Takes the instructions: `lowering.builder.Builder`, or the one of the expansion pass."""
+
+    def emit(
+        self,
+        cls: type[Operation],
+        operands: list[SSAValue],
+        result: Attribute,
+        properties: Mapping[str, Attribute] | None = None,
+        *,
+        key: tuple[object, ...] = (),
+    ) -> SSAValue: ...
+
+    def const(self, value: Number, ty: Attribute) -> SSAValue: ...
+
+
+class Formula:
+    """``f = Formula(sink); y = f(alu.Fma, x, x, 0.5)``: instructions into `sink`, types taken from the operands."""
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+
+    def __call__(self, cls: type[Operation], *operands: Operand) -> SSAValue:
+        """An instruction whose operands and result are all of one type; at least one operand is no number."""
+        ty = next(operand.type for operand in operands if isinstance(operand, SSAValue))
+        return self._sink.emit(cls, [self._value(operand, ty) for operand in operands], ty)
+
+    def const(self, value: Number, ty: Attribute) -> SSAValue:
+        """`value` in every lane of a register of type `ty`."""
+        return self._sink.const(value, ty)
+
+    def compare(self, how: str, lhs: SSAValue, rhs: Operand) -> SSAValue:
+        """A predicate; `how` is a key of `COMPARE_INT` or `COMPARE_FLOAT`, as the type asks for."""
+        integers = isinstance(element_of(lhs.type), IntegerType)
+        number = (COMPARE_INT if integers else COMPARE_FLOAT)[how]
+        operands = [lhs, self._value(rhs, lhs.type)]
+        return self._sink.emit(
+            alu.CmpI if integers else alu.CmpF,
+            operands,
+            like(lhs.type, i1),
+            {"predicate": alu.predicate_attr(number)},
+            key=(number,),
+        )
+
+    def select(self, condition: SSAValue, if_true: Operand, if_false: Operand) -> SSAValue:
+        """``condition ? if_true : if_false``; one of the two is no number."""
+        ty = if_true.type if isinstance(if_true, SSAValue) else if_false.type  # pyright: ignore[reportAttributeAccessIssue]
+        return self._sink.emit(
+            alu.Select, [condition, self._value(if_true, ty), self._value(if_false, ty)], ty
+        )
+
+    def convert(self, cls: type[Operation], source: SSAValue, element: Attribute) -> SSAValue:
+        """A conversion without properties (`dialects/isa/convert.py`) to lanes of `element`."""
+        return self._sink.emit(cls, [source], like(source.type, element))
+
+    def bits(self, source: SSAValue, element: Attribute) -> SSAValue:
+        """The same bits as lanes of `element`."""
+        return self.convert(convert.Bitcast, source, element)
+
+    def any(self, predicate: SSAValue) -> SSAValue:
+        """Whether a predicate is set in some lane, as a scalar."""
+        count = lanes_of(predicate.type)
+        if count == 1:
+            return predicate
+        return self.compare("ne", self._sink.emit(convert.Bitcast, [predicate], IntegerType(count)), 0)
+
+    def narrow(self, source: SSAValue) -> SSAValue:
+        """f64 to f32, to nearest even."""
+        rounding = StringAttr("rtne")
+        return self._sink.emit(
+            convert.TruncF, [source], like(source.type, F32), {"rounding": rounding}, key=("rtne",)
+        )
+
+    def call(self, callee: str, *args: SSAValue, element: Attribute | None = None) -> SSAValue:
+        """A function of the math library (`codegen/math_library.py`); the result has lanes of `element`, else args[0]'s type."""
+        first = args[0].type
+        result = first if element is None else like(first, element)
+        return self._sink.emit(
+            alu.MathCall, list(args), result, {"callee": StringAttr(callee)}, key=(callee,)
+        )
+
+    def horner(self, x: SSAValue, coefficients: tuple[float, ...]) -> SSAValue:
+        """The polynomial ``c[0] + c[1] x + c[2] x^2 + ...``, fused multiply-adds from the highest power down."""
+        *rest, second, highest = coefficients
+        total = self(alu.Fma, x, highest, second)
+        for coefficient in reversed(rest):
+            total = self(alu.Fma, total, x, coefficient)
+        return total
+
+    def _value(self, operand: Operand, ty: Attribute) -> SSAValue:
+        return operand if isinstance(operand, SSAValue) else self._sink.const(operand, ty)

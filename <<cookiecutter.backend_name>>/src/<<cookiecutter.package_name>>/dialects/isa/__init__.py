@@ -1,0 +1,25 @@
+"""The instruction set as an xDSL dialect: one small class per instruction, a file per family."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from xdsl.ir import Attribute, Dialect, Operation
+
+from ...frontend.locations import SourceLoc
+from ...target import BACKEND_NAME
+from . import alu, control, convert, lanes, matrix, memory
+from .base import Instruction
+
+FAMILIES = (alu, convert, lanes, memory, matrix, control)
+
+INSTRUCTIONS: tuple[type[Operation], ...] = tuple(
+    cast(type[Operation], item)
+    for family in FAMILIES
+    for item in vars(family).values()
+    if isinstance(item, type) and issubclass(item, Instruction) and "name" in vars(item)
+)
+
+ATTRIBUTES: tuple[type[Attribute], ...] = (SourceLoc,)
+
+ISA = Dialect(BACKEND_NAME, list(INSTRUCTIONS), list(ATTRIBUTES))

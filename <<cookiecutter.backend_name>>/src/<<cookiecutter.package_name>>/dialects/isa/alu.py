@@ -1,0 +1,454 @@
+"""Arithmetic and logic: one class per instruction, on scalars and vectors alike.
+
+Results are defined for every operand, as the comments say where LLVM's are not.
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from typing import ClassVar
+
+from xdsl.dialects.builtin import I64, IntegerAttr, StringAttr, i64
+from xdsl.irdl import (
+    AnyAttr,
+    VarConstraint,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    var_operand_def,
+)
+
+from .base import Instruction, Register, Unit, mnemonic
+
+
+class Unary(Instruction, ABC):
+    """``result = op(source)``; both of one type."""
+
+    T: ClassVar = VarConstraint("T", AnyAttr())
+    source = operand_def(T)
+    result = result_def(T)
+    assembly_format = "$source attr-dict `:` type($result)"
+
+
+class Special(Unary, ABC):
+    """A unary function of the special-function unit; f32 and f64."""
+
+    UNIT: ClassVar[Unit] = Unit.SPECIAL
+
+
+class Binary(Instruction, ABC):
+    """``result = lhs op rhs``; all of one type."""
+
+    T: ClassVar = VarConstraint("T", AnyAttr())
+    lhs = operand_def(T)
+    rhs = operand_def(T)
+    result = result_def(T)
+    assembly_format = "$lhs `,` $rhs attr-dict `:` type($result)"
+
+
+# --- integers ---------------------------------------------------------------------------------------------
+
+
+@irdl_op_definition
+class AddI(Binary):
+    """Sum modulo 2^width."""
+
+    name = mnemonic("addi")
+
+
+@irdl_op_definition
+class SubI(Binary):
+    """Difference modulo 2^width."""
+
+    name = mnemonic("subi")
+
+
+@irdl_op_definition
+class MulI(Binary):
+    """Low half of the product."""
+
+    name = mnemonic("muli")
+
+
+@irdl_op_definition
+class MulHS(Binary):
+    """High half of the signed product."""
+
+    name = mnemonic("mulhs")
+
+
+@irdl_op_definition
+class MulHU(Binary):
+    """High half of the unsigned product."""
+
+    name = mnemonic("mulhu")
+
+
+@irdl_op_definition
+class DivS(Binary):
+    """Signed quotient, rounded to zero. x / 0 = -1; MIN / -1 = MIN (RISC-V's results)."""
+
+    name = mnemonic("divs")
+
+
+@irdl_op_definition
+class DivU(Binary):
+    """Unsigned quotient. x / 0 = all ones."""
+
+    name = mnemonic("divu")
+
+
+@irdl_op_definition
+class RemS(Binary):
+    """Signed remainder with the sign of the dividend. x rem 0 = x; MIN rem -1 = 0."""
+
+    name = mnemonic("rems")
+
+
+@irdl_op_definition
+class RemU(Binary):
+    """Unsigned remainder. x rem 0 = x."""
+
+    name = mnemonic("remu")
+
+
+@irdl_op_definition
+class And(Binary):
+    """Bitwise and; also of predicates."""
+
+    name = mnemonic("and")
+
+
+@irdl_op_definition
+class Or(Binary):
+    """Bitwise or; also of predicates."""
+
+    name = mnemonic("or")
+
+
+@irdl_op_definition
+class Xor(Binary):
+    """Bitwise exclusive or; also of predicates."""
+
+    name = mnemonic("xor")
+
+
+@irdl_op_definition
+class Shl(Binary):
+    """Shift left; 0 where the (unsigned) amount reaches the width."""
+
+    name = mnemonic("shl")
+
+
+@irdl_op_definition
+class ShrS(Binary):
+    """Arithmetic shift right; the sign everywhere where the (unsigned) amount reaches the width."""
+
+    name = mnemonic("shrs")
+
+
+@irdl_op_definition
+class ShrU(Binary):
+    """Logical shift right; 0 where the (unsigned) amount reaches the width."""
+
+    name = mnemonic("shru")
+
+
+@irdl_op_definition
+class MinS(Binary):
+    """Signed minimum."""
+
+    name = mnemonic("mins")
+
+
+@irdl_op_definition
+class MaxS(Binary):
+    """Signed maximum."""
+
+    name = mnemonic("maxs")
+
+
+@irdl_op_definition
+class MinU(Binary):
+    """Unsigned minimum."""
+
+    name = mnemonic("minu")
+
+
+@irdl_op_definition
+class MaxU(Binary):
+    """Unsigned maximum."""
+
+    name = mnemonic("maxu")
+
+
+@irdl_op_definition
+class CountOnes(Unary):
+    """Number of bits set."""
+
+    name = mnemonic("popc")
+
+
+@irdl_op_definition
+class CountLeadingZeros(Unary):
+    """Number of leading zero bits; the width for 0."""
+
+    name = mnemonic("clz")
+
+
+# --- floating point (f32 and f64; narrower formats are converted first) --------------------------------------
+
+
+@irdl_op_definition
+class AddF(Binary):
+    """Sum, round to nearest even."""
+
+    name = mnemonic("addf")
+
+
+@irdl_op_definition
+class SubF(Binary):
+    """Difference, round to nearest even."""
+
+    name = mnemonic("subf")
+
+
+@irdl_op_definition
+class MulF(Binary):
+    """Product, round to nearest even."""
+
+    name = mnemonic("mulf")
+
+
+@irdl_op_definition
+class DivF(Binary):
+    """Quotient, correctly rounded."""
+
+    name = mnemonic("divf")
+
+
+@irdl_op_definition
+class RemF(Binary):
+    """C's fmod: remainder with the sign of the dividend."""
+
+    name = mnemonic("remf")
+
+
+@irdl_op_definition
+class MinNum(Binary):
+    """Minimum that prefers a number to a NaN (IEEE 754-2008 minNum); -0 < +0."""
+
+    name = mnemonic("minnum")
+
+
+@irdl_op_definition
+class MaxNum(Binary):
+    """Maximum that prefers a number to a NaN (IEEE 754-2008 maxNum); -0 < +0."""
+
+    name = mnemonic("maxnum")
+
+
+@irdl_op_definition
+class Minimum(Binary):
+    """Minimum that propagates NaN (IEEE 754-2019 minimum); -0 < +0."""
+
+    name = mnemonic("minimum")
+
+
+@irdl_op_definition
+class Maximum(Binary):
+    """Maximum that propagates NaN (IEEE 754-2019 maximum); -0 < +0."""
+
+    name = mnemonic("maximum")
+
+
+@irdl_op_definition
+class CopySign(Binary):
+    """Magnitude of `lhs`, sign of `rhs`."""
+
+    name = mnemonic("copysign")
+
+
+@irdl_op_definition
+class NegF(Unary):
+    """Sign flipped, NaN included."""
+
+    name = mnemonic("negf")
+
+
+@irdl_op_definition
+class AbsF(Unary):
+    """Sign cleared, NaN included."""
+
+    name = mnemonic("absf")
+
+
+@irdl_op_definition
+class Sqrt(Unary):
+    """Square root, correctly rounded."""
+
+    name = mnemonic("sqrt")
+
+
+@irdl_op_definition
+class Floor(Unary):
+    """Largest integral value not above."""
+
+    name = mnemonic("floor")
+
+
+@irdl_op_definition
+class Ceil(Unary):
+    """Smallest integral value not below."""
+
+    name = mnemonic("ceil")
+
+
+@irdl_op_definition
+class TruncIntF(Unary):
+    """Nearest integral value towards zero."""
+
+    name = mnemonic("truncf.int")
+
+
+@irdl_op_definition
+class RoundEvenF(Unary):
+    """Nearest integral value, ties to even."""
+
+    name = mnemonic("roundeven")
+
+
+@irdl_op_definition
+class Fma(Instruction):
+    """``a * b + c`` with one rounding."""
+
+    name = mnemonic("fma")
+    T: ClassVar = VarConstraint("T", AnyAttr())
+    a = operand_def(T)
+    b = operand_def(T)
+    c = operand_def(T)
+    result = result_def(T)
+    assembly_format = "$a `,` $b `,` $c attr-dict `:` type($result)"
+
+
+@irdl_op_definition
+class Rsqrt(Special):
+    """1 / sqrt(x), both correctly rounded."""
+
+    name = mnemonic("rsqrt")
+
+
+@irdl_op_definition
+class Exp(Special):
+    """e^x."""
+
+    name = mnemonic("exp")
+
+
+@irdl_op_definition
+class Exp2(Special):
+    """2^x."""
+
+    name = mnemonic("exp2")
+
+
+@irdl_op_definition
+class Log(Special):
+    """Natural logarithm."""
+
+    name = mnemonic("log")
+
+
+@irdl_op_definition
+class Log2(Special):
+    """Logarithm to base 2."""
+
+    name = mnemonic("log2")
+
+
+@irdl_op_definition
+class Sin(Special):
+    """Sine of an angle in radians, the full range reduced exactly."""
+
+    name = mnemonic("sin")
+
+
+@irdl_op_definition
+class Cos(Special):
+    """Cosine of an angle in radians, the full range reduced exactly."""
+
+    name = mnemonic("cos")
+
+
+@irdl_op_definition
+class Tanh(Special):
+    """Hyperbolic tangent."""
+
+    name = mnemonic("tanh")
+
+
+@irdl_op_definition
+class Erf(Special):
+    """Error function."""
+
+    name = mnemonic("erf")
+
+
+@irdl_op_definition
+class MathCall(Instruction):
+    """A function of the target's math library, lane by lane: ``callee`` is its name in ``language/libdevice.py``."""
+
+    name = mnemonic("math")
+    UNIT: ClassVar[Unit] = Unit.SPECIAL
+    callee = prop_def(StringAttr)
+    args = var_operand_def(Register)
+    result = result_def(Register)
+    assembly_format = "$callee `(` $args `)` attr-dict `:` `(` type($args) `)` `->` type($result)"
+
+
+# --- comparison ---------------------------------------------------------------------------------------------
+
+
+@irdl_op_definition
+class CmpI(Instruction):
+    """Integer comparison giving a predicate; ``predicate`` is numbered as ``arith.cmpi``'s."""
+
+    name = mnemonic("cmpi")
+    T: ClassVar = VarConstraint("T", AnyAttr())
+    predicate = prop_def(IntegerAttr[I64])
+    lhs = operand_def(T)
+    rhs = operand_def(T)
+    result = result_def(Register)
+    assembly_format = "$predicate `,` $lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)"
+
+
+@irdl_op_definition
+class CmpF(Instruction):
+    """Floating-point comparison giving a predicate; ``predicate`` is numbered as ``arith.cmpf``'s."""
+
+    name = mnemonic("cmpf")
+    T: ClassVar = VarConstraint("T", AnyAttr())
+    predicate = prop_def(IntegerAttr[I64])
+    lhs = operand_def(T)
+    rhs = operand_def(T)
+    result = result_def(Register)
+    assembly_format = "$predicate `,` $lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)"
+
+
+@irdl_op_definition
+class Select(Instruction):
+    """``condition ? if_true : if_false``, lane by lane; a scalar condition selects the whole vector."""
+
+    name = mnemonic("select")
+    T: ClassVar = VarConstraint("T", AnyAttr())
+    condition = operand_def(Register)
+    if_true = operand_def(T)
+    if_false = operand_def(T)
+    result = result_def(T)
+    assembly_format = "$condition `,` $if_true `,` $if_false attr-dict `:` type($condition) `,` type($result)"
+
+
+def predicate_attr(number: int) -> IntegerAttr:
+    """The property value of a `CmpI` / `CmpF` predicate."""
+    return IntegerAttr(number, i64)

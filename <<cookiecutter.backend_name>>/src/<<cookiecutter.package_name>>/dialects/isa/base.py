@@ -1,0 +1,74 @@
+"""What every instruction has in common: register types, its execution unit, its place in the dialect.
+
+Registers hold scalars or vectors of a power-of-two number of lanes. A vector may be longer than the
+machine's ``VECTOR_LANES``: it is then a *register group*, as in RISC-V's LMUL, and one instruction works on
+the whole group. Addresses are 64-bit integers counting bytes. A predicate is an ``i1`` or a vector of ``i1``;
+it lives in registers only (memory holds booleans as bytes).
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from enum import Enum
+from typing import ClassVar
+
+from xdsl.dialects.builtin import IntegerType, VectorType, i1, i64
+from xdsl.ir import Attribute
+from xdsl.irdl import AnyAttr, IRDLOperation
+
+from ...target import BACKEND_NAME
+
+Register = AnyAttr()
+ADDRESS = i64
+
+
+class Unit(Enum):
+    """The execution unit an instruction occupies: what the latency model in ``target.py`` is keyed by."""
+
+    SCALAR = "scalar"
+    VECTOR = "vector"
+    SPECIAL = "special"
+    MEMORY = "memory"
+    MATRIX = "matrix"
+    CONTROL = "control"
+
+
+class Instruction(IRDLOperation, ABC):
+    """Base of all instructions. ``UNIT`` names the unit for vector operands; scalar ones run on `Unit.SCALAR`."""
+
+    UNIT: ClassVar[Unit] = Unit.VECTOR
+
+
+def mnemonic(name: str) -> str:
+    """The full operation name of an instruction, e.g. ``acme.addi``."""
+    return f"{BACKEND_NAME}.{name}"
+
+
+def vector(lanes: int, element: Attribute) -> Attribute:
+    """The type of a register (group) of `lanes` elements; a scalar where `lanes` is 1."""
+    return element if lanes == 1 else VectorType(element, [lanes])
+
+
+def lanes_of(ty: Attribute) -> int:
+    """Lanes of a register type; 1 for a scalar."""
+    return ty.get_shape()[0] if isinstance(ty, VectorType) else 1
+
+
+def element_of(ty: Attribute) -> Attribute:
+    """Element type of a register type; the type itself for a scalar."""
+    return ty.element_type if isinstance(ty, VectorType) else ty
+
+
+def like(ty: Attribute, element: Attribute) -> Attribute:
+    """A register type with as many lanes as `ty` and elements of `element`."""
+    return VectorType(element, ty.shape) if isinstance(ty, VectorType) else element
+
+
+def predicate_of(ty: Attribute) -> Attribute:
+    """The predicate type that masks a register of type `ty`."""
+    return like(ty, i1)
+
+
+def is_predicate(ty: Attribute) -> bool:
+    element = element_of(ty)
+    return isinstance(element, IntegerType) and element.width.data == 1

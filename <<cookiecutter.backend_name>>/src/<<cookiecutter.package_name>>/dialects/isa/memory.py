@@ -1,0 +1,146 @@
+"""Loads, stores and atomics. An address is an i64 that counts bytes; a masked-off lane never touches memory.
+
+The element type of the register says how many bytes an element has; fp8 elements have one. Predicates cannot
+be stored: extend them to i8 first. No alignment beyond the element's own is assumed, for vectors neither.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.dialects.builtin import I64, IntegerAttr, StringAttr, i64
+from xdsl.irdl import AnyAttr, VarConstraint, irdl_op_definition, operand_def, prop_def, result_def
+
+from .base import Instruction, Register, Unit, mnemonic
+
+
+@irdl_op_definition
+class ScratchAddress(Instruction):
+    """Address of byte ``offset`` of this program's scratchpad workspace (which is 64-byte aligned)."""
+
+    name = mnemonic("scratch")
+    UNIT: ClassVar[Unit] = Unit.SCALAR
+    offset = prop_def(IntegerAttr[I64])
+    result = result_def(i64)
+    assembly_format = "$offset attr-dict"
+
+
+@irdl_op_definition
+class Load(Instruction):
+    """A scalar, or consecutive elements into the lanes of a vector."""
+
+    name = mnemonic("load")
+    UNIT: ClassVar[Unit] = Unit.MEMORY
+    address = operand_def(i64)
+    result = result_def(Register)
+    assembly_format = "$address attr-dict `:` type($result)"
+
+
+@irdl_op_definition
+class LoadMasked(Instruction):
+    """Consecutive elements into the lanes where ``mask`` is set; the other lanes take ``other``. Also a scalar."""
+
+    name = mnemonic("load.masked")
+    UNIT: ClassVar[Unit] = Unit.MEMORY
+    T: ClassVar = VarConstraint("T", AnyAttr())
+    address = operand_def(i64)
+    mask = operand_def(Register)
+    other = operand_def(T)
+    result = result_def(T)
+    assembly_format = "$address `,` $mask `,` $other attr-dict `:` type($mask) `,` type($result)"
+
+
+@irdl_op_definition
+class Gather(Instruction):
+    """Lane i loads the element at ``addresses[i]`` where ``mask`` is set, and takes ``other[i]`` elsewhere."""
+
+    name = mnemonic("gather")
+    UNIT: ClassVar[Unit] = Unit.MEMORY
+    T: ClassVar = VarConstraint("T", AnyAttr())
+    addresses = operand_def(Register)
+    mask = operand_def(Register)
+    other = operand_def(T)
+    result = result_def(T)
+    assembly_format = (
+        "$addresses `,` $mask `,` $other attr-dict `:` type($addresses) `,` type($mask) `,` type($result)"
+    )
+
+
+@irdl_op_definition
+class Store(Instruction):
+    """A scalar, or the lanes of a vector to consecutive elements."""
+
+    name = mnemonic("store")
+    UNIT: ClassVar[Unit] = Unit.MEMORY
+    value = operand_def(Register)
+    address = operand_def(i64)
+    assembly_format = "$value `,` $address attr-dict `:` type($value)"
+
+
+@irdl_op_definition
+class StoreMasked(Instruction):
+    """The lanes where ``mask`` is set to consecutive elements. Also a scalar."""
+
+    name = mnemonic("store.masked")
+    UNIT: ClassVar[Unit] = Unit.MEMORY
+    value = operand_def(Register)
+    address = operand_def(i64)
+    mask = operand_def(Register)
+    assembly_format = "$value `,` $address `,` $mask attr-dict `:` type($value) `,` type($mask)"
+
+
+@irdl_op_definition
+class Scatter(Instruction):
+    """Lane i is stored at ``addresses[i]`` where ``mask`` is set; lanes in ascending order."""
+
+    name = mnemonic("scatter")
+    UNIT: ClassVar[Unit] = Unit.MEMORY
+    T: ClassVar = VarConstraint("T", AnyAttr())
+    value = operand_def(Register)
+    addresses = operand_def(Register)
+    mask = operand_def(Register)
+    assembly_format = (
+        "$value `,` $addresses `,` $mask attr-dict `:` type($value) `,` type($addresses) `,` type($mask)"
+    )
+
+
+@irdl_op_definition
+class AtomicRmw(Instruction):
+    """Read-modify-write at each address where ``mask`` is set, lanes in ascending order; gives the old values (0 in dead lanes).
+
+    ``kind``: and, or, xor, add, fadd, max, min, umax, umin, xchg. fadd also on f16 and bf16.
+    ``ordering``: monotonic, acquire, release, acq_rel (LLVM's names).
+    """
+
+    name = mnemonic("atomic.rmw")
+    UNIT: ClassVar[Unit] = Unit.MEMORY
+    T: ClassVar = VarConstraint("T", AnyAttr())
+    kind = prop_def(StringAttr)
+    ordering = prop_def(StringAttr)
+    addresses = operand_def(Register)
+    value = operand_def(T)
+    mask = operand_def(Register)
+    result = result_def(T)
+    assembly_format = "$kind `,` $ordering `,` $addresses `,` $value `,` $mask attr-dict `:` type($addresses) `,` type($mask) `,` type($result)"
+
+
+@irdl_op_definition
+class AtomicCas(Instruction):
+    """Compare-and-swap at each address, lanes in ascending order; gives the old values. Compares bits."""
+
+    name = mnemonic("atomic.cas")
+    UNIT: ClassVar[Unit] = Unit.MEMORY
+    T: ClassVar = VarConstraint("T", AnyAttr())
+    ordering = prop_def(StringAttr)
+    addresses = operand_def(Register)
+    expected = operand_def(T)
+    desired = operand_def(T)
+    result = result_def(T)
+    assembly_format = (
+        "$ordering `,` $addresses `,` $expected `,` $desired attr-dict `:` type($addresses) `,` type($result)"
+    )
+
+
+def scratch_offset(offset: int) -> IntegerAttr:
+    """The property value of a `ScratchAddress`."""
+    return IntegerAttr(offset, i64)

@@ -1,0 +1,48 @@
+"""Errors this backend raises for people: what failed, where in the kernel, why, what to do next."""
+
+from __future__ import annotations
+
+from .target import BACKEND_NAME
+
+
+class BackendError(Exception):
+    """Base of every error raised by this backend on purpose."""
+
+
+class InstallationError(BackendError):
+    """The installation cannot work: a missing or unsupported package, or an unusable folder."""
+
+
+class LaunchError(BackendError, ValueError):
+    """A launch was asked for with arguments that the compiled kernel does not take."""
+
+
+class CompileError(BackendError):
+    """A kernel cannot be compiled.
+
+    ``location`` is ``"file:line"`` of the kernel source, or ``""`` where it is unknown;
+    ``add_support_in`` names the file in which the missing support belongs.
+    """
+
+    def __init__(self, message: str, *, location: str = "", add_support_in: str = "") -> None:
+        self.message = message
+        self.location = location
+        self.add_support_in = add_support_in
+        text = f"{BACKEND_NAME}: {message}"
+        if location:
+            text += f"\n  at {location}"
+        if add_support_in:
+            text += f"\n  support is added in {add_support_in}"
+        super().__init__(text)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Triton and torch compile in worker processes: the error must survive pickling.
+        return (_rebuild, (type(self), self.message, self.location, self.add_support_in))
+
+
+class UnsupportedOperation(CompileError):
+    """The kernel uses an operation, type or option that is not lowered (yet)."""
+
+
+def _rebuild(cls: type[CompileError], message: str, location: str, add_support_in: str) -> CompileError:
+    return cls(message, location=location, add_support_in=add_support_in)

@@ -1,0 +1,6 @@
+"""Kernels to start from, in reading order, each beside the same thing written in NumPy:
+
+vector_add, fused_softmax, matmul, dropout, layer_norm, fused_attention, libdevice, grouped_gemm.
+
+`demo` runs them all on the reference device. Nothing else in the package imports this folder: delete it as a whole.
+"""

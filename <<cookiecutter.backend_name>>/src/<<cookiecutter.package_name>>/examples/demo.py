@@ -1,0 +1,143 @@
+"""The demo: every example on the reference device, checked and timed against NumPy.
+
+It needs neither torch nor a C compiler. The exit status is 1 if any result is wrong, with the table printed all the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from .. import activate
+from ..errors import BackendError
+from ..target import ARCH, BACKEND_NAME, VENDOR_NAME
+
+SECONDS_A_CASE = 0.5
+FEWEST_REPEATS = 5
+MOST_REPEATS = 100
+
+HEADINGS = ("kernel", "shape", "dtype", "max error", "ok", "ours ms", "NumPy ms", "ratio")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table; times are medians, in seconds."""
+
+    kernel: str
+    shape: str
+    dtype: str
+    error: float
+    tolerance: float
+    ours: float
+    peer: float
+
+    @property
+    def ok(self) -> bool:
+        return self.error <= self.tolerance
+
+    def cells(self) -> tuple[str, ...]:
+        return (
+            self.kernel,
+            self.shape,
+            self.dtype,
+            f"{self.error:.1e}",
+            "yes" if self.ok else "NO",
+            f"{self.ours * 1e3:.3f}",
+            f"{self.peer * 1e3:.3f}",
+            f"{self.peer / self.ours:.2f}",
+        )
+
+
+def table(rows: Iterable[Row]) -> str:
+    """Plain text, aligned: the first three columns to the left, numbers to the right."""
+    cells = [HEADINGS, *(row.cells() for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    cells.insert(1, tuple("-" * width for width in widths))
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if index < 3 else cell.rjust(width)
+            for index, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in cells
+    )
+
+
+def seconds(function: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    function()
+    return time.perf_counter() - start
+
+
+def medians(ours: Callable[[], object], peer: Callable[[], object]) -> tuple[float, float]:
+    """Medians over alternating calls, so that both sides see the same machine; both have run before."""
+    once = seconds(ours) + seconds(peer)
+    repeats = min(MOST_REPEATS, max(FEWEST_REPEATS, int(SECONDS_A_CASE / once)))
+    pairs = [(seconds(ours), seconds(peer)) for _ in range(repeats)]
+    mine, theirs = zip(*pairs, strict=True)
+    return statistics.median(mine), statistics.median(theirs)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("kernels", nargs="*", help="only those whose name contains one of these words")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print progress, the table and what its columns mean. 0 if every result is right, else 1."""
+    activate()
+    from .cases import demo_cases  # imports triton, and with it this backend
+
+    start = time.perf_counter()
+    print(f"{BACKEND_NAME}: {VENDOR_NAME} {ARCH} on its reference device, {os.cpu_count()} cores. Compiling and running:")
+    rows: list[Row] = []
+    failures: list[str] = []
+    words: list[str] = arguments.kernels
+    for case in demo_cases():
+        if words and not any(word in case.kernel for word in words):
+            continue
+        title = f"{case.kernel} ({case.shape}, {case.dtype})"
+        print(f"  {title:<60}", end="", flush=True)
+        try:
+            compiling = time.perf_counter()
+            case.run()
+            first = time.perf_counter() - compiling
+            error = case.error()
+            case.peer()
+            rows.append(Row(case.kernel, case.shape, case.dtype, error, case.tolerance, *medians(case.run, case.peer)))
+        except BackendError as problem:
+            print("  failed", flush=True)
+            failures.append(f"{title}: {problem}")
+            continue
+        print(f"  first launch {first:6.2f} s", flush=True)
+    print(f"\n{table(rows)}\n")
+    print(
+        "max error: of one value, relative to max(1, |value|). Times: medians of alternating runs, launch included.\n"
+        f"NumPy: the peer, NumPy {np.__version__} doing the same work (fp16 and bf16 in fp32). ratio = NumPy / ours.\n"
+    )
+    for failure in failures:
+        print(failure)
+    wrong = [row for row in rows if not row.ok]
+    for row in wrong:
+        print(f"{row.kernel} ({row.shape}, {row.dtype}): error {row.error:.1e} is above {row.tolerance:.1e}")
+    if not rows and not failures:
+        print(f"no kernel's name contains {' or '.join(words)}")
+        return 1
+    good = len(rows) - len(wrong)
+    print(f"{good} of {len(rows) + len(failures)} right, in {time.perf_counter() - start:.1f} s.")
+    return 0 if good == len(rows) and not failures else 1
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    add_arguments(parser)
+    return run(parser.parse_args())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

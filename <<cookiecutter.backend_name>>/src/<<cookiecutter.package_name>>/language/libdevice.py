@@ -1,0 +1,142 @@
+"""What ``triton.language.extra.libdevice`` is on this backend: Triton's 198 functions, each made from one table entry.
+
+A call becomes a ``tt.extern_elementwise`` whose symbol is ``math.NAME``, or ``math.NAME.u`` where the first operand is unsigned, which TTIR
+does not tell; ``lowering/extern_elementwise.py`` turns it into instructions. To add a function, enter it there and here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from triton.language import core
+
+TYPES: Final[dict[str, Any]] = {
+    "f": core.float32,
+    "d": core.float64,
+    "i": core.int32,
+    "l": core.int64,
+    "u": core.uint32,
+    "v": core.uint64,
+    "b": core.int1,
+}
+"""Letters of a signature; "fi>f" takes an fp32 and an int32 and gives an fp32."""
+
+UNSIGNED: Final = "uv"
+PREFIX: Final = "math."
+
+SIGNATURES: Final[dict[str, tuple[str, ...]]] = {
+    "f>f d>d": (
+        *("acos", "acosh", "asin", "asinh", "atan", "atanh", "cbrt", "ceil", "cos", "cosh", "cospi"),
+        *("cyl_bessel_i0", "cyl_bessel_i1", "erf", "erfc", "erfcinv", "erfcx", "erfinv", "exp", "exp10", "exp2", "expm1"),
+        *("floor", "j0", "j1", "lgamma", "log", "log10", "log1p", "log2", "logb", "nearbyint", "normcdf", "normcdfinv"),
+        *("rcbrt", "rcp_rd", "rcp_rn", "rcp_ru", "rcp_rz", "rint", "round", "rsqrt", "sin", "sinh", "sinpi", "sqrt"),
+        *("sqrt_rd", "sqrt_rn", "sqrt_ru", "sqrt_rz", "tan", "tanh", "tgamma", "trunc", "y0", "y1"),
+    ),
+    "ff>f dd>d": (
+        *("add_rd", "add_rn", "add_ru", "add_rz", "atan2", "copysign", "div_rd", "div_rn", "div_ru", "div_rz", "fdim"),
+        *("fmod", "hypot", "mul_rd", "mul_rn", "mul_ru", "mul_rz", "nextafter", "remainder", "rhypot"),
+        *("sub_rd", "sub_rn", "sub_ru", "sub_rz"),
+    ),
+    "fff>f ddd>d": ("fma", "fma_rd", "fma_rn", "fma_ru", "fma_rz", "norm3d", "rnorm3d"),
+    "ffff>f dddd>d": ("norm4d", "rnorm4d"),
+    "ff>f dd>d fi>f di>d": ("pow",),
+    "fi>f di>d": ("ldexp", "scalbn"),
+    "if>f id>d": ("jn", "yn"),
+    "f>f": (
+        *("fast_cosf", "fast_exp10f", "fast_expf", "fast_log10f", "fast_log2f", "fast_logf", "fast_sinf", "fast_tanf"),
+        *("fast_tanhf", "rsqrt_rn", "saturatef"),
+    ),
+    "ff>f": ("fast_dividef", "fast_powf"),
+    "d>d": ("rcp64h",),
+    # Classification
+    "f>b d>b": ("isinf", "isnan"),
+    "f>b": ("finitef",),
+    "d>b": ("isfinited",),
+    "f>i d>i": ("ilogb", "signbit"),
+    # Integers
+    "i>i l>i": ("clz", "ffs", "popc"),
+    "i>i l>l": ("brev",),
+    "i>i l>l f>f d>d": ("abs",),
+    "ii>i uu>u ll>l vv>v": ("mulhi",),
+    "ii>i uu>u": ("hadd", "mul24", "rhadd"),
+    "iiu>i uuu>u": ("sad",),
+    "iii>i": ("byte_perm",),
+    # Conversions. Unsigned results are declared as signed ones, as Triton's own tables have them.
+    "f>l d>l": ("llrint", "llround"),
+    "d>f": ("double2float_rd", "double2float_rn", "double2float_ru", "double2float_rz"),
+    "d>i": (
+        *("double2hiint", "double2int_rd", "double2int_rn", "double2int_ru", "double2int_rz", "double2loint"),
+        *("double2uint_rd", "double2uint_rn", "double2uint_ru", "double2uint_rz"),
+    ),
+    "d>l": (
+        *("double2ll_rd", "double2ll_rn", "double2ll_ru", "double2ll_rz"),
+        *("double2ull_rd", "double2ull_rn", "double2ull_ru", "double2ull_rz", "double_as_longlong"),
+    ),
+    "f>i": (
+        *("float2int_rd", "float2int_rn", "float2int_ru", "float2int_rz"),
+        *("float2uint_rd", "float2uint_rn", "float2uint_ru", "float2uint_rz", "float_as_int", "float_as_uint"),
+    ),
+    "f>l": (
+        *("float2ll_rd", "float2ll_rn", "float2ll_ru", "float2ll_rz"),
+        *("float2ull_rd", "float2ull_rn", "float2ull_ru", "float2ull_rz"),
+    ),
+    "i>f": ("int2float_rd", "int2float_rn", "int2float_ru", "int2float_rz", "int_as_float"),
+    "u>f": ("uint2float_rd", "uint2float_rn", "uint2float_ru", "uint2float_rz", "uint_as_float"),
+    "l>f": ("ll2float_rd", "ll2float_rn", "ll2float_ru", "ll2float_rz"),
+    "v>f": ("ull2float_rd", "ull2float_rn", "ull2float_ru", "ull2float_rz"),
+    "i>d": ("int2double_rn",),
+    "u>d": ("uint2double_rn",),
+    "l>d": ("ll2double_rd", "ll2double_rn", "ll2double_ru", "ll2double_rz", "longlong_as_double"),
+    "v>d": ("ull2double_rd", "ull2double_rn", "ull2double_ru", "ull2double_rz"),
+    "ii>d": ("hiloint2double",),
+}
+"""Signatures -> the functions that have them."""
+
+NAMES: Final = tuple(sorted(name for names in SIGNATURES.values() for name in names))
+
+
+def symbol_of(name: str, arguments: str) -> str:
+    """The symbol in TTIR of function `name` for operands of types `arguments`, in letters of `TYPES`."""
+    return f"{PREFIX}{name}.u" if arguments[0] in UNSIGNED else PREFIX + name
+
+
+def _function(name: str, signatures: str) -> Callable[..., Any]:
+    overloads: dict[tuple[Any, ...], tuple[str, Any]] = {}
+    for signature in signatures.split():
+        arguments, result = signature.split(">")
+        overloads[tuple(TYPES[letter] for letter in arguments)] = (symbol_of(name, arguments), TYPES[result])
+
+    def apply(args: list[Any], semantic: Any) -> Any:
+        tensors = [semantic.to_tensor(arg) for arg in args]
+        given = tuple(tensor.dtype for tensor in tensors)
+        if given not in overloads:
+            raise TypeError(f"libdevice.{name} takes {_spell(*overloads)}, not {_spell(given)}: convert with .to(...)")
+        return core.extern_elementwise("", "", tensors, overloads, is_pure=True, _semantic=semantic)
+
+    # Triton looks at the signature and passes keywords on, so each number of operands needs its own.
+    def unary(arg0: Any, _semantic: Any = None) -> Any:
+        return apply([arg0], _semantic)
+
+    def binary(arg0: Any, arg1: Any, _semantic: Any = None) -> Any:
+        return apply([arg0, arg1], _semantic)
+
+    def ternary(arg0: Any, arg1: Any, arg2: Any, _semantic: Any = None) -> Any:
+        return apply([arg0, arg1, arg2], _semantic)
+
+    def quaternary(arg0: Any, arg1: Any, arg2: Any, arg3: Any, _semantic: Any = None) -> Any:
+        return apply([arg0, arg1, arg2, arg3], _semantic)
+
+    arity = len(next(iter(overloads)))
+    function: Callable[..., Any] = (unary, binary, ternary, quaternary)[arity - 1]
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"libdevice's {name}: {signatures}."
+    return core.extern(function)
+
+
+def _spell(*overloads: tuple[Any, ...]) -> str:
+    return " or ".join(f"({', '.join(str(ty) for ty in types)})" for types in overloads)
+
+
+# Some of these hide Python's own functions (abs, pow, round) from here on.
+globals().update({name: _function(name, signatures) for signatures, names in SIGNATURES.items() for name in names})

@@ -1,0 +1,90 @@
+"""``tt.extern_elementwise``: calls of libdevice's functions (``language/libdevice.py``) as instructions."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ..dialects.formula import Formula, Sink
+from ..dialects.isa import alu
+from ..errors import UnsupportedOperation
+from .extern_functions import FUNCTIONS
+from .extern_integers import INTEGERS
+from .extern_rounding import ROUNDING, Rule
+
+PREFIX: Final = "math."
+
+INSTRUCTIONS: Final[dict[str, type[Operation]]] = {
+    "add_rn": alu.AddF,
+    "ceil": alu.Ceil,
+    "copysign": alu.CopySign,
+    "cos": alu.Cos,
+    "div_rn": alu.DivF,
+    "erf": alu.Erf,
+    "exp": alu.Exp,
+    "exp2": alu.Exp2,
+    "fast_cosf": alu.Cos,
+    "fast_dividef": alu.DivF,
+    "fast_expf": alu.Exp,
+    "fast_log2f": alu.Log2,
+    "fast_logf": alu.Log,
+    "fast_sinf": alu.Sin,
+    "fast_tanhf": alu.Tanh,
+    "floor": alu.Floor,
+    "fma": alu.Fma,
+    "fma_rn": alu.Fma,
+    "fmod": alu.RemF,
+    "log": alu.Log,
+    "log2": alu.Log2,
+    "mul_rn": alu.MulF,
+    "nearbyint": alu.RoundEvenF,
+    "rint": alu.RoundEvenF,
+    "rsqrt": alu.Rsqrt,
+    "sin": alu.Sin,
+    "sqrt": alu.Sqrt,
+    "sqrt_rn": alu.Sqrt,
+    "sub_rn": alu.SubF,
+    "tanh": alu.Tanh,
+    "trunc": alu.TruncIntF,
+}
+"""Functions that are one instruction."""
+
+LIBRARY: Final = frozenset(
+    (
+        *("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cosh", "erfc", "exp10", "expm1"),
+        *("hypot", "j0", "j1", "ldexp", "lgamma", "log10", "log1p", "logb", "nextafter", "remainder", "scalbn"),
+        *("sinh", "tan", "tgamma", "y0", "y1"),
+    )
+)
+"""Functions that the target's math library has under the same name (``codegen/math_library.py``)."""
+
+RULES: Final[dict[str, Rule]] = {**INTEGERS, **ROUNDING, **FUNCTIONS}
+"""The others: a formula each."""
+
+
+def lower_extern(symbol: str, args: list[SSAValue], result_type: Attribute, builder: Sink) -> SSAValue:
+    """The value of function `symbol` (``"math.asin"``) for registers `args`, scalars or vectors of one length.
+
+    Raises:
+        UnsupportedOperation: an unknown symbol, or one without a form for these types.
+    """
+    name = symbol.removeprefix(PREFIX)
+    f = Formula(builder)
+    instruction = INSTRUCTIONS.get(name)
+    if instruction is not None:
+        value = f(instruction, *args)
+    elif name in LIBRARY:
+        value = f.call(name, *args)
+    elif name in RULES:
+        value = RULES[name](f, *args)
+    else:
+        raise UnsupportedOperation(
+            f"no external function {symbol!r} is known", add_support_in="lowering/extern_elementwise.py"
+        )
+    if value.type != result_type:
+        raise UnsupportedOperation(
+            f"external function {symbol!r} gives {value.type}, but {result_type} is wanted",
+            add_support_in="lowering/extern_elementwise.py",
+        )
+    return value

@@ -1,0 +1,281 @@
+"""Makes tiles of elementwise operations; integer arithmetic on linear tiles stays linear.
+
+This is the axis analysis: ``splat``, ``make_range``, ``broadcast`` and the arithmetic on them become base, strides and
+opaque terms, with which loads and stores see contiguity (`evaluate.py`) and loops carry a pointer tile as one scalar.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.dialects.builtin import IntegerType, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ..dialects.isa import alu
+from ..dialects.tt_enums import CmpIPredicate
+from .builder import Builder
+from .elementwise import pointee_bytes, recipe_of, register_element, shape_of
+from .tiles import (
+    Elementwise,
+    Linear,
+    Loaded,
+    Node,
+    Tile,
+    Uniform,
+    View,
+    Wrapped,
+    add_strides,
+    as_linear,
+    is_integer,
+    scale_stride,
+    simplified,
+    view,
+)
+
+MAX_TERMS = 3
+"""Opaque terms a linear tile may have before it is treated as opaque itself."""
+
+INDEX_RANGE = 1 << 31
+"""Index tiles narrower than 64 bits are taken not to wrap while their constant strides stay inside of this range."""
+
+
+def elementwise_tile(op: Operation, operands: Sequence[Tile], b: Builder) -> Tile:
+    """The tile of elementwise operation `op` on tiles of one shape."""
+    shape = shape_of(op.results[0].type)
+    assert shape is not None
+    element = register_element(op.results[0].type)
+    if all(isinstance(operand, Uniform) for operand in operands):
+        values = [operand.value for operand in operands if isinstance(operand, Uniform)]
+        return Uniform(shape, element, scalar_of(op, values, b))
+    if op.name == "tt.addptr":
+        return folded("arith.addi", [operands[0], byte_offset(op, operands[1], b)], i64, b) or operands[0]
+    tile = folded(op.name, operands, element, b)
+    if tile is not None:
+        return tile
+    recipe = recipe_of(op)
+    node = Elementwise(shape, element, op.name, tuple(operands), recipe.compute, recipe.cost, op, value=op.results[0])
+    return (wrapped(node, b) or node) if op.name == "arith.remsi" else node
+
+
+def folded(name: str, operands: Sequence[Tile], element: Attribute, b: Builder) -> Tile | None:
+    """The result of an integer operation as a linear tile, if it has that form."""
+    rule = LINEAR_RULES.get(name)
+    if rule is None or not is_integer(element) or not all(is_integer(operand.element) for operand in operands):
+        return None
+    linear = rule(operands, element, b)
+    return None if linear is None else simplified(linear, b)
+
+
+def scalar_of(op: Operation, values: Sequence[SSAValue], b: Builder) -> SSAValue:
+    """The value of elementwise operation `op` on scalars."""
+    name = op.name
+    if name == "arith.addi" and is_integer(values[0].type):
+        return b.addi(values[0], values[1])
+    if name == "arith.subi" and is_integer(values[0].type):
+        return b.subi(values[0], values[1])
+    if name == "arith.muli" and is_integer(values[0].type):
+        return b.muli(values[0], values[1])
+    if name == "arith.extsi" and is_integer(values[0].type):
+        return b.resize(values[0], register_element(op.results[0].type))
+    if name == "tt.addptr":
+        size = b.const(pointee_bytes(op.operands[0].type), i64)
+        return b.addi(values[0], b.muli(b.resize(values[1], i64), size))
+    return recipe_of(op).compute(b, values)
+
+
+# --- linear arithmetic --------------------------------------------------------------------------------------
+
+
+def add(a: Linear, c: Linear, b: Builder, *, negate: bool = False) -> Linear:
+    """``a + c``, or ``a - c``; the terms of a subtracted tile must be gone."""
+    base = b.subi(a.base, c.base) if negate else b.addi(a.base, c.base)
+    strides = tuple(add_strides(s, t, a.element, b, negate=negate) for s, t in zip(a.strides, c.strides))
+    return Linear(a.shape, a.element, base, strides, (*a.terms, *c.terms))
+
+
+def fold_add(operands: Sequence[Tile], element: Attribute, b: Builder) -> Linear | None:
+    total = add(as_linear(operands[0], b), as_linear(operands[1], b), b)
+    return total if len(total.terms) <= MAX_TERMS and worth_it(total) else None
+
+
+def fold_sub(operands: Sequence[Tile], element: Attribute, b: Builder) -> Linear | None:
+    right = as_linear(operands[1], b)
+    if right.terms:
+        return None
+    total = add(as_linear(operands[0], b), right, b, negate=True)
+    return total if worth_it(total) else None
+
+
+def worth_it(tile: Linear) -> bool:
+    """Whether a tile has a linear part at all: a sum of opaque data is better left as one operation."""
+    return len(tile.terms) < 2 or is_address(tile) or any(not (isinstance(s, int) and s == 0) for s in tile.strides)
+
+
+def is_address(tile: Tile) -> bool:
+    return tile.element == i64
+
+
+def fold_mul(operands: Sequence[Tile], element: Attribute, b: Builder) -> Linear | None:
+    left, right = operands
+    if isinstance(left, Uniform):
+        left, right = right, left
+    if not isinstance(right, Uniform) or not isinstance(left, Linear):
+        return None
+    strides = tuple(scale_stride(stride, right.value, b) for stride in left.strides)
+    terms = tuple(multiply(term, right, b) for term in left.terms)
+    return Linear(left.shape, left.element, b.muli(left.base, right.value), strides, terms)
+
+
+def multiply(tile: Tile, factor: Uniform, b: Builder) -> Tile:
+    """An opaque term times a scalar."""
+    if b.known(factor.value) == 1:
+        return tile
+    if isinstance(tile, View):  # below the view there is less to compute
+        return view(multiply(tile.source, Uniform(tile.source.shape, factor.element, factor.value), b), tile.shape, tile.dims)
+    return Elementwise(tile.shape, tile.element, "arith.muli", (tile, factor), _multiplied, 1)
+
+
+def _multiplied(b: Builder, args: Sequence[SSAValue]) -> SSAValue:
+    return b.emit(alu.MulI, args, args[0].type)
+
+
+def fold_shift(operands: Sequence[Tile], element: Attribute, b: Builder) -> Linear | None:
+    left, right = operands
+    amount = b.known(right.value) if isinstance(right, Uniform) else None
+    width = element.width.data if isinstance(element, IntegerType) else 0
+    if amount is None or not 0 <= amount < width - 1:
+        return None
+    return fold_mul([left, Uniform(left.shape, element, b.const(1 << amount, element))], element, b)
+
+
+def fold_extend(operands: Sequence[Tile], element: Attribute, b: Builder) -> Linear | None:
+    tile = operands[0]
+    if not isinstance(tile, Linear) or not index_like(tile):
+        return None
+    strides = tuple(s if isinstance(s, int) else b.resize(s, element) for s in tile.strides)
+    terms = tuple(extended(term, element) for term in tile.terms)
+    return Linear(tile.shape, element, b.resize(tile.base, element), strides, terms)
+
+
+def extended(tile: Tile, element: Attribute) -> Tile:
+    """An opaque term sign-extended (or truncated) to `element`."""
+    if tile.element == element:
+        return tile
+    if isinstance(tile, View):
+        return view(extended(tile.source, element), tile.shape, tile.dims)
+
+    def compute(b: Builder, args: Sequence[SSAValue]) -> SSAValue:
+        return b.resize(args[0], element)
+
+    return Elementwise(tile.shape, element, "arith.extsi", (tile,), compute, 1)
+
+
+def index_like(tile: Linear) -> bool:
+    """Whether a narrow tile's constant strides say that it counts elements, and is not a hash that means to wrap."""
+    spans = [s * (n - 1) for s, n in zip(tile.strides, tile.shape) if isinstance(s, int)]
+    return sum(abs(span) for span in spans) < INDEX_RANGE
+
+
+def byte_offset(op: Operation, offset: Tile, b: Builder) -> Tile:
+    """The offset operand of ``tt.addptr`` in bytes, as i64."""
+    linear = as_linear(offset, b)
+    wide = linear if offset.element == i64 else fold_extend([linear], i64, b)
+    if wide is None:
+        wide = as_linear(extended(offset, i64), b)
+    size = Uniform(offset.shape, i64, b.const(pointee_bytes(op.operands[0].type), i64))
+    return fold_mul([wide, size], i64, b) or wide
+
+
+LINEAR_RULES: dict[str, Callable[[Sequence[Tile], Attribute, Builder], Linear | None]] = {
+    "arith.addi": fold_add,
+    "arith.subi": fold_sub,
+    "arith.muli": fold_mul,
+    "arith.shli": fold_shift,
+    "arith.extsi": fold_extend,
+}
+
+
+# --- remainders -------------------------------------------------------------------------------------------------
+
+
+def wrapped(node: Elementwise, b: Builder) -> Wrapped | None:
+    """``linear % uniform`` (``offsets % M`` keeps a tile's rows inside a matrix), which is linear unless the tile wraps."""
+    left, right = node.operands
+    if not isinstance(left, Linear) or left.terms or not isinstance(right, Uniform):
+        return None
+    if not all(isinstance(s, int) and s >= 0 for s in left.strides):
+        return None
+    span = sum(s * (n - 1) for s, n in zip(left.strides, left.shape) if isinstance(s, int))
+    start = b.emit(alu.RemS, [left.base, right.value], left.base.type)
+    last = b.addi(start, b.const(span, start.type))
+    fits = b.cmpi(CmpIPredicate.SLT, last, right.value)
+    positive = b.cmpi(CmpIPredicate.SGE, left.base, b.const(0, left.base.type))
+    guard = b.emit(alu.And, [fits, positive], fits.type)
+    unwrapped = Linear(left.shape, left.element, start, left.strides)
+    return Wrapped(
+        node.shape, node.element, node.name, node.operands, node.compute, node.cost, node.source,
+        value=node.value, guard=guard, unwrapped=unwrapped,
+    )  # fmt: skip
+
+
+class Unwrapping:
+    """Rebuilds tiles under the assumption that no `Wrapped` part of them wraps, and collects the guards."""
+
+    def __init__(self, b: Builder) -> None:
+        self.b = b
+        self.guards: list[SSAValue] = []
+        self._done: dict[int, Tile] = {}
+
+    def __call__(self, tile: Tile) -> Tile:
+        known = self._done.get(id(tile))
+        if known is None:
+            # What is kept stays kept, but for index tiles, which are better linear than stored.
+            kept = isinstance(tile, Node) and tile.buffer is not None
+            if kept and (isinstance(tile, Loaded) or not is_integer(tile.element)):
+                known = tile
+            else:
+                known = self._rebuilt(tile)
+                if kept and not isinstance(known, Linear | Uniform):
+                    known = tile
+            self._done[id(tile)] = known
+        return known
+
+    def _rebuilt(self, tile: Tile) -> Tile:
+        b = self.b
+        match tile:
+            case Wrapped():
+                if tile.guard not in self.guards:
+                    self.guards.append(tile.guard)
+                return tile.unwrapped
+            case View():
+                source = self(tile.source)
+                return tile if source is tile.source else view(source, tile.shape, tile.dims)
+            case Linear() if tile.terms:
+                terms = [self(term) for term in tile.terms]
+                if all(new is old for new, old in zip(terms, tile.terms)):
+                    return tile
+                total = Linear(tile.shape, tile.element, tile.base, tile.strides)
+                for term in terms:
+                    total = add(total, as_linear(term, b), b)
+                return simplified(total, b)
+            case Elementwise():
+                operands = [self(operand) for operand in tile.operands]
+                if all(new is old for new, old in zip(operands, tile.operands)):
+                    return tile
+                return self._again(tile, operands)
+            case Loaded():
+                pointer = self(tile.pointer)
+                mask = None if tile.mask is None else self(tile.mask)
+                if pointer is tile.pointer and mask is tile.mask:
+                    return tile
+                return Loaded(tile.shape, tile.element, pointer, mask, tile.other, tile.source)
+            case _:
+                return tile
+
+    def _again(self, tile: Elementwise, operands: list[Tile]) -> Tile:
+        linear = folded(tile.name, operands, tile.element, self.b)
+        if linear is not None:
+            return linear
+        return Elementwise(
+            tile.shape, tile.element, tile.name, tuple(operands), tile.compute, tile.cost, tile.source
+        )

@@ -1,0 +1,169 @@
+"""Handlers of loads, stores, atomics and what orders them."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import IntegerAttr, i1
+from xdsl.ir import Operation, SSAValue
+
+from ..dialects.isa import control, memory
+from ..dialects.tt_enums import MemSemantic, RMWOp
+from .elementwise import register_element, shape_of
+from .evaluate import Evaluator, from_memory, memory_element, to_memory, zero_of
+from .kernel import Handler, KernelLowering
+from .roots import AtomicUpdate, Store, atomic
+from .tiles import Loaded
+
+RMW_KINDS: dict[RMWOp, str] = {
+    RMWOp.AND: "and",
+    RMWOp.OR: "or",
+    RMWOp.XOR: "xor",
+    RMWOp.ADD: "add",
+    RMWOp.FADD: "fadd",
+    RMWOp.MAX: "max",
+    RMWOp.MIN: "min",
+    RMWOp.UMAX: "umax",
+    RMWOp.UMIN: "umin",
+    RMWOp.XCHG: "xchg",
+}
+ORDERINGS: dict[MemSemantic, str] = {
+    MemSemantic.RELAXED: "monotonic",
+    MemSemantic.ACQUIRE: "acquire",
+    MemSemantic.RELEASE: "release",
+    MemSemantic.ACQUIRE_RELEASE: "acq_rel",
+}
+
+
+def load(k: KernelLowering, op: Operation) -> None:
+    pointer, mask, other = optional_operands(op, 3)
+    assert pointer is not None
+    result = op.results[0]
+    shape, element = shape_of(result.type), register_element(result.type)
+    if shape is not None:
+        tile = Loaded(
+            shape,
+            element,
+            k.tile(pointer),
+            k.optional_tile(mask, shape),
+            k.optional_tile(other, shape),
+            op,
+            value=result,
+        )
+        k.scheduler.note_load(tile)
+        k.set_tile(result, tile)
+        return
+    k.scheduler.flush()
+    stored = memory_element(element)
+    address = k.scalar(pointer)
+    if mask is None:
+        raw = k.b.load(memory.Load, [address], stored, not_above=k.b.depth)
+    else:
+        filler = zero_of(k.b, stored) if other is None else to_memory(k.b, k.scalar(other))
+        raw = k.b.load(memory.LoadMasked, [address, k.scalar(mask), filler], stored, not_above=k.b.depth)
+    k.set_scalar(result, from_memory(k.b, raw, element))
+    k.liveness.finish(op)
+
+
+def store(k: KernelLowering, op: Operation) -> None:
+    pointer, value = op.operands[:2]
+    mask = op.operands[2] if len(op.operands) > 2 else None
+    shape = shape_of(value.type)
+    if shape is not None:
+        root = Store(shape, op, k.tile(pointer), k.tile(value), k.optional_tile(mask, shape))
+        k.scheduler.add(root)
+        return
+    k.scheduler.settle_loads()
+    stored = to_memory(k.b, k.scalar(value))
+    if mask is None:
+        k.b.effect(memory.Store, [stored, k.scalar(pointer)])
+    else:
+        k.b.effect(memory.StoreMasked, [stored, k.scalar(pointer), k.scalar(mask)])
+    k.liveness.finish(op)
+
+
+def atomic_rmw(k: KernelLowering, op: Operation) -> None:
+    kind = RMWOp(int_property(op, "atomic_rmw_op"))
+    pointer, value = op.operands[:2]
+    mask = op.operands[2] if len(op.operands) > 2 else None
+    update(k, op, RMW_KINDS[kind], pointer, value, mask, None)
+
+
+def atomic_cas(k: KernelLowering, op: Operation) -> None:
+    pointer, expected, value = op.operands
+    update(k, op, "cas", pointer, value, None, expected)
+
+
+def update(
+    k: KernelLowering,
+    op: Operation,
+    kind: str,
+    pointer: SSAValue,
+    value: SSAValue,
+    mask: SSAValue | None,
+    expected: SSAValue | None,
+) -> None:
+    """An atomic update; it is ordered against every other access of the program."""
+    ordering = ORDERINGS[MemSemantic(int_property(op, "sem"))]
+    result = op.results[0]
+    shape = shape_of(result.type)
+    k.scheduler.settle_loads()
+    if shape is None:
+        e = Evaluator(k.b, 1, k.b.depth)
+        old = atomic(
+            e,
+            kind,
+            ordering,
+            k.scalar(pointer),
+            k.scalar(value),
+            k.scalar(mask) if mask is not None else k.b.const(1, i1),
+            None if expected is None else k.scalar(expected),
+        )
+        k.set_scalar(result, old)
+        k.liveness.finish(op)
+        return
+    wanted = k.allocate(result) if result.uses.get_length() else None
+    k.scheduler.add(
+        AtomicUpdate(
+            shape,
+            op,
+            kind,
+            ordering,
+            k.tile(pointer),
+            k.tile(value),
+            k.optional_tile(mask, shape),
+            k.optional_tile(expected, shape),
+            wanted,
+        )
+    )
+    k.scheduler.flush()
+    if wanted is not None:
+        k.set_buffer(result, wanted)
+
+
+def barrier(k: KernelLowering, op: Operation) -> None:
+    """All accesses before it happen before all after it."""
+    k.scheduler.settle_loads()
+    k.b.effect(control.Fence, [])
+
+
+def optional_operands(op: Operation, count: int) -> list[SSAValue | None]:
+    """The operands of an op with optional ones, by its ``operandSegmentSizes``."""
+    sizes: tuple[int, ...] = op.properties["operandSegmentSizes"].get_values()  # pyright: ignore
+    operands = iter(op.operands)
+    return [next(operands) if size else None for size in sizes[:count]]
+
+
+def int_property(op: Operation, name: str) -> int:
+    attr = op.properties[name]
+    assert isinstance(attr, IntegerAttr)
+    return attr.value.data
+
+
+HANDLERS: dict[str, Handler] = {
+    "tt.load": load,
+    "tt.store": store,
+    "tt.atomic_rmw": atomic_rmw,
+    "tt.atomic_cas": atomic_cas,
+    "ttg.barrier": barrier,
+    "gpu.barrier": barrier,
+    "ttg.local_barrier": barrier,
+}

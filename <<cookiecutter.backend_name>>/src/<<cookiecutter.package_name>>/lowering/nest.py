@@ -1,0 +1,303 @@
+"""Loop nests: strip-mined loops over the elements of a shape, whose body evaluates roots on vector registers.
+
+One dimension carries the lanes. Where the masks of the nest bound it (``offset < n``), its loop is split in two: whole
+vectors that are in bounds without any mask, then the rest with masks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+from xdsl.dialects.builtin import i64
+from xdsl.ir import SSAValue
+
+from ..dialects.isa import alu
+from ..dialects.isa.base import vector
+from ..frontend.locations import LOC, SourceLoc
+from ..target import VECTOR_LANES
+from .builder import Builder
+from .elementwise import byte_width
+from .evaluate import Evaluator, Index, Lanes, Point, depends_on
+from .roots import Finish, Reduction, Root, Store
+from .tiles import Buffer, DimMap, Elementwise, Linear, Loaded, Node, Shape, Tile, View
+
+REGISTER_GROUP = 4
+"""Vector registers that one instruction may work on: enough to hide latencies in short loop bodies."""
+
+
+@dataclass(slots=True)
+class Plan:
+    """How a nest runs over ``shape``: loops outermost first, the step of each, lane offsets of each dimension."""
+
+    shape: Shape
+    width: int
+    vector_dim: int
+    order: list[int]
+    steps: list[int]
+    lanes: list[Lanes]
+
+
+@dataclass(slots=True)
+class Contents:
+    """What the tiles of a nest read, each with the map from its dimensions to the nest's."""
+
+    nodes: int = 0
+    widest: int = 4
+    masks: list[tuple[Tile, DimMap]] = field(default_factory=list[tuple[Tile, DimMap]])
+    contiguous: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    """(dimension, weight) of every access with unit stride along it."""
+    seen: set[tuple[int, DimMap]] = field(default_factory=set[tuple[int, DimMap]])
+
+    def visit(self, tile: Tile, dims: DimMap) -> None:
+        if isinstance(tile, View):
+            self.visit(tile.source, tuple(None if d is None else dims[d] for d in tile.dims))
+            return
+        if (id(tile), dims) in self.seen:
+            return
+        self.seen.add((id(tile), dims))
+        if isinstance(tile, Node):
+            self.nodes += 1
+            self.widest = max(self.widest, byte_width(tile.element))
+            if tile.buffer is not None:
+                self.buffer(tile.buffer, dims)
+                return
+        match tile:
+            case Buffer():
+                self.buffer(tile, dims)
+            case Linear():
+                for term in tile.terms:
+                    self.visit(term, dims)
+            case Elementwise():
+                for operand in tile.operands:
+                    self.visit(operand, dims)
+            case Loaded():
+                self.access(tile.pointer, tile.mask, byte_width(tile.element), dims)
+                if tile.other is not None:
+                    self.visit(tile.other, dims)
+            case _:
+                pass
+
+    def buffer(self, buffer: Buffer, dims: DimMap) -> None:
+        for stride, dim in zip(buffer.strides, dims):
+            if dim is not None and stride == 1:
+                self.contiguous.append((dim, 1))
+
+    def access(self, pointer: Tile, mask: Tile | None, size: int, dims: DimMap) -> None:
+        self.visit(pointer, dims)
+        if isinstance(pointer, Linear):
+            for stride, dim in zip(pointer.strides, dims):
+                if dim is not None and isinstance(stride, int) and stride == size:
+                    self.contiguous.append((dim, 2))
+        if mask is not None:
+            self.masks.append((mask, dims))
+            self.visit(mask, dims)
+
+
+def contents_of(roots: Sequence[Root]) -> Contents:
+    contents = Contents()
+    for root in roots:
+        same = tuple(range(len(root.shape)))
+        if isinstance(root, Store):
+            contents.access(root.pointer, root.mask, byte_width(root.value.element), same)
+        for tile in root.inputs():
+            contents.visit(tile, same)
+    return contents
+
+
+def make_plan(shape: Shape, contents: Contents, axis: int | None) -> Plan:
+    """Chooses the dimension of the lanes (the one most accesses are contiguous in) and how many there are."""
+    rank = len(shape)
+    score = [0] * rank
+    for dim, weight in contents.contiguous:
+        score[dim] += weight * min(shape[dim], VECTOR_LANES)
+    # Ties go to the larger of the later dimensions.
+    vector_dim = max(range(rank), key=lambda d: (score[d], min(shape[d], VECTOR_LANES), d), default=0)
+    group = REGISTER_GROUP if contents.nodes <= 12 else 2 if contents.nodes <= 30 else 1
+    wanted = max(1, VECTOR_LANES * group * 4 // contents.widest)
+    lanes: list[Lanes] = [None] * rank
+    steps = [1] * rank
+    if axis is None and vector_dim == rank - 1 and shape[-1] < VECTOR_LANES:
+        # The trailing dimensions together fill the register.
+        width = min(wanted, prod(shape))
+        step = 1
+        inner = 1
+        for dim in reversed(range(rank)):
+            extent = shape[dim]
+            covered = min(extent, width // inner)
+            if covered > 1:
+                lanes[dim] = tuple(lane // inner % covered for lane in range(width))
+            steps[dim] = step = covered
+            inner *= step
+    else:
+        width = min(wanted, shape[vector_dim]) if rank else 1
+        if width > 1:
+            lanes[vector_dim] = tuple(range(width))
+            steps[vector_dim] = width
+    outer = [d for d in range(rank) if d not in (vector_dim, axis)]
+    order = [*outer, *([vector_dim] if rank and vector_dim != axis else []), *([] if axis is None else [axis])]
+    return Plan(shape, width, vector_dim, order, steps, lanes)
+
+
+class Nest:
+    """Emits one loop nest for roots of one shape (and, if there are reductions among them, of one axis)."""
+
+    def __init__(self, b: Builder, roots: Sequence[Root]) -> None:
+        self.b = b
+        self.roots = roots
+        self.shape = roots[0].shape
+        self.reductions = [root for root in roots if isinstance(root, Reduction)]
+        self.axis = self.reductions[0].axis if self.reductions else None
+        contents = contents_of(roots)
+        self.masks = contents.masks
+        self.plan = make_plan(self.shape, contents, self.axis)
+        self.e = Evaluator(b, self.plan.width, b.depth)
+        self.point: list[Index] = [self.e.zero] * len(self.shape)
+
+    def emit(self) -> None:
+        self._loops(0)
+
+    def _loops(self, position: int) -> None:
+        if position == len(self.plan.order):
+            self._body([])
+            return
+        dim = self.plan.order[position]
+        if dim == self.axis:
+            self._reduce(dim)
+            return
+
+        def body(carried: list[SSAValue]) -> list[SSAValue]:
+            self._loops(position + 1)
+            return []
+
+        self._count(dim, [], body)
+
+    def _body(self, totals: list[SSAValue]) -> list[SSAValue]:
+        """One point: reads, then writes; gives the reductions' new totals."""
+        point = tuple(self.point)
+        finishes: list[Finish] = []
+        for root in self.roots:
+            self._locate(root)
+            if isinstance(root, Reduction):
+                count = len(root.operands)
+                totals = [*totals[count:], *root.combine(self.b, totals[:count], root.values(self.e, point))]
+            else:
+                finishes.append(root.evaluate(self.e, point))
+        for root, finish in zip([r for r in self.roots if not isinstance(r, Reduction)], finishes, strict=True):
+            self._locate(root)
+            finish()
+        return totals
+
+    def _locate(self, root: Root) -> None:
+        if root.source is not None:
+            location = root.source.attributes.get(LOC)
+            self.b.location = location if isinstance(location, SourceLoc) else None
+
+    # --- loops ------------------------------------------------------------------------------------------------
+
+    def _count(
+        self, dim: int, carried: list[SSAValue], body: Callable[[list[SSAValue]], list[SSAValue]], start: int = 0
+    ) -> list[SSAValue]:
+        """Runs `body` over the extent of `dim`, split where masks bound it; gives the values carried out."""
+        b, extent, step, lanes = self.b, self.shape[dim], self.plan.steps[dim], self.plan.lanes[dim]
+        self.point[dim] = Index(b.const(0, i64), lanes)
+        if extent - start <= step:
+            if start:
+                self.point[dim] = Index(b.const(start, i64), lanes)
+            return body(carried) if start < extent else carried
+        first, last = b.const(start, i64), b.const(extent, i64)
+        bound = None
+        if dim == self.plan.vector_dim and start == 0 and not self.e.assumed:
+            bound, assumed = self._bound(dim)
+            if bound is not None:
+                self.e.assumed = assumed
+                carried = self._loop(dim, carried, body, first, bound)
+                self.e.assumed = set()
+                first = bound
+        return self._loop(dim, carried, body, first, last)
+
+    def _loop(
+        self,
+        dim: int,
+        carried: list[SSAValue],
+        body: Callable[[list[SSAValue]], list[SSAValue]],
+        first: SSAValue,
+        last: SSAValue,
+    ) -> list[SSAValue]:
+        b = self.b
+        index, values = b.open_loop([value.type for value in carried])
+        self.point[dim] = Index(index, self.plan.lanes[dim])
+        results = body(values)
+        self.point[dim] = Index(b.const(0, i64), self.plan.lanes[dim])
+        return b.close_loop(first, last, b.const(self.plan.steps[dim], i64), carried, results)
+
+    def _bound(self, dim: int) -> tuple[SSAValue | None, set[int]]:
+        """The largest multiple of the step below which every bounding mask holds, and the masks it stands for."""
+        b, e = self.b, self.e
+        pending = self.plan.order[self.plan.order.index(dim) + 1 :]
+        maps: dict[int, set[DimMap]] = {}
+        for mask, dims in self.masks:
+            maps.setdefault(id(mask), set()).add(dims)
+        limit: SSAValue | None = None
+        assumed: set[int] = set()
+        extent, step = self.shape[dim], self.plan.steps[dim]
+        for mask, dims in self.masks:
+            if len(maps[id(mask)]) != 1:
+                continue
+            along = dims.index(dim) if dim in dims else None
+            for conjunct in e.conjuncts(mask):
+                if id(conjunct) in assumed:
+                    continue
+                if any(d in pending and depends_on(conjunct, s) for s, d in enumerate(dims)):
+                    continue
+                if any(d != dim and d is not None and self.plan.lanes[d] and depends_on(conjunct, s)
+                       for s, d in enumerate(dims)):
+                    continue
+                point = tuple(
+                    e.zero if d is None or d == dim else Index(self.point[d].scalar) for d in dims
+                )
+                if along is None:
+                    inside = e.value(conjunct, point)
+                    count: SSAValue | None = b.emit(
+                        alu.Select, [inside, b.const(extent, i64), b.const(0, i64)], i64
+                    )
+                else:
+                    count = e.lanes_in_bounds(conjunct, point, along, extent)
+                if count is None:
+                    continue
+                assumed.add(id(conjunct))
+                limit = count if limit is None else b.emit(alu.MinS, [limit, count], i64)
+        if limit is None:
+            return None, set()
+        limit = b.emit(alu.MinS, [b.emit(alu.MaxS, [limit, b.const(0, i64)], i64), b.const(extent, i64)], i64)
+        return b.emit(alu.And, [limit, b.const(-step, i64)], i64), assumed
+
+    # --- reductions ---------------------------------------------------------------------------------------------
+
+    def _reduce(self, axis: int) -> None:
+        b, e = self.b, self.e
+        identities = [root.combine.identities() for root in self.reductions]
+        across = axis == self.plan.vector_dim
+        if all(identity is not None for identity in identities):
+            start = 0
+            totals = [
+                b.const(neutral, vector(self.plan.width, element))
+                for root, neutrals in zip(self.reductions, identities)
+                for neutral, element in zip(neutrals or [], root.combine.elements)
+            ]
+        else:
+            # No neutral element: the first vector starts the total.
+            start = self.plan.steps[axis]
+            self.point[axis] = Index(b.const(0, i64), self.plan.lanes[axis])
+            totals = [value for root in self.reductions for value in root.values(e, tuple(self.point))]
+            others = [root for root in self.roots if not isinstance(root, Reduction)]
+            assert not others, "only reductions over stored operands run without a neutral element"
+        totals = self._count(axis, totals, self._body, start)
+        point = tuple(index for dim, index in enumerate(self.point) if dim != axis)
+        for root in self.reductions:
+            self._locate(root)
+            count = len(root.operands)
+            root.finish(e, point, totals[:count], across_lanes=across)
+            totals = totals[count:]
+

@@ -1,0 +1,145 @@
+"""Handlers of reductions, scans, histograms and gathers along an axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import i1, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ..dialects.isa import alu, memory
+from .builder import Builder
+from .combine import Combine
+from .elementwise import byte_width, register_element, shape_of
+from .evaluate import Evaluator, Index
+from .kernel import Handler, KernelLowering
+from .memory_ops import int_property
+from .nest import Contents, make_plan
+from .roots import Reduction
+from .tiles import Elementwise, Linear, Loaded, Tile, Uniform
+
+
+def reduce(k: KernelLowering, op: Operation) -> None:
+    axis = int_property(op, "axis")
+    tiles = [k.tile(operand) for operand in op.operands]
+    combine = Combine(op.regions[0].block)
+    results = [k.allocate(result) for result in op.results]
+    for result, buffer in zip(op.results, results):
+        k.set_buffer(result, buffer)
+    root = Reduction(tiles[0].shape, op, axis, tiles, combine, results)
+    k.scheduler.add(root)
+
+
+def scan(k: KernelLowering, op: Operation) -> None:
+    """An inclusive scan: a sequential loop along the axis, over vectors of the other dimensions where there are any."""
+    axis, backwards = int_property(op, "axis"), bool(int_property(op, "reverse"))
+    k.liveness.finish(op)
+    sources = [k.dense(operand) for operand in op.operands]
+    shape = sources[0].shape
+    combine = Combine(op.regions[0].block)
+    results = [k.allocate(result) for result in op.results]
+    b = k.b
+    last = len(shape) - 1
+    others = tuple(1 if d == axis else n for d, n in enumerate(shape))
+    plan = make_plan(others, Contents(), None) if axis != last else None
+    e = Evaluator(b, plan.width if plan else 1, b.depth)
+    point = [e.zero] * len(shape)
+
+    def at(index: SSAValue) -> None:
+        where = b.subi(b.const(shape[axis] - 1, i64), index) if backwards else index
+        point[axis] = Index(where)
+
+    def read() -> list[SSAValue]:
+        return [e.vector_value(source, tuple(point)) for source in sources]
+
+    def along() -> None:
+        at(b.const(0, i64))
+        totals = read()
+        for buffer, total in zip(results, totals):
+            e.write(buffer, tuple(point), total)
+        if shape[axis] == 1:
+            return
+        index, carried = b.open_loop([total.type for total in totals])
+        at(index)
+        sums = combine(b, carried, read())
+        for buffer, total in zip(results, sums):
+            e.write(buffer, tuple(point), total)
+        b.close_loop(b.const(1, i64), b.const(shape[axis], i64), b.const(1, i64), totals, sums)
+
+    def loops(dim: int) -> None:
+        if dim == len(shape):
+            along()
+            return
+        lanes, step = (plan.lanes[dim], plan.steps[dim]) if plan else (None, 1)
+        if dim == axis or shape[dim] <= step:
+            if dim != axis:
+                point[dim] = Index(b.const(0, i64), lanes)
+            loops(dim + 1)
+            return
+        index, _ = b.open_loop()
+        point[dim] = Index(index, lanes)
+        loops(dim + 1)
+        b.close_loop(b.const(0, i64), b.const(shape[dim], i64), b.const(step, i64), [], [])
+
+    loops(0)
+    for result, buffer in zip(op.results, results):
+        k.set_buffer(result, buffer)
+
+
+def gather(k: KernelLowering, op: Operation) -> None:
+    """``result[i] = source[.., indices[i], ..]``: a load from the scratchpad at computed addresses."""
+    axis = int_property(op, "axis")
+    indices = k.tile(op.operands[1])
+    source = k.dense(op.operands[0])
+    size = byte_width(source.element)
+    strides = tuple(0 if d == axis else step * size for d, step in enumerate(source.strides))
+    pitch = source.strides[axis] * size
+
+    def offset(b: Builder, args: Sequence[SSAValue]) -> SSAValue:
+        wide = b.resize(args[0], i64)
+        return b.emit(alu.MulI, [wide, b.const(pitch, wide.type)], wide.type)
+
+    term = Elementwise(indices.shape, i64, "gather.offset", (indices,), offset, 2)
+    pointer = Linear(indices.shape, i64, k.b.scratch(source.offset), strides, (term,))
+    result = op.results[0]
+    k.set_tile(result, Loaded(indices.shape, source.element, pointer, None, None, op, value=result))
+
+
+def histogram(k: KernelLowering, op: Operation) -> None:
+    """Counts how often each of 0..bins-1 occurs; values outside are not counted."""
+    result = op.results[0]
+    shape, element = shape_of(result.type), register_element(result.type)
+    assert shape is not None
+    k.liveness.finish(op)
+    source = k.dense(op.operands[0])
+    mask = k.dense(op.operands[1]) if len(op.operands) > 1 else None
+    counts = k.allocate(result)
+    k.scheduler.write([(zeros(k, shape, element), counts)])
+    b = k.b
+    e = Evaluator(b, 1, b.depth)
+    index, _ = b.open_loop()
+    point = (Index(index),)
+    value = b.resize(e.value(source, point), i64, signed=False)
+    inside = b.cmpi(6, value, b.const(shape[0], i64))
+    if mask is not None:
+        inside = b.emit(alu.And, [inside, e.value(mask, point)], i1)
+    slot = b.emit(alu.Select, [inside, value, b.const(0, i64)], i64)
+    size = byte_width(element)
+    address = b.addi(b.scratch(counts.offset), b.muli(slot, b.const(size, i64)))
+    old = b.load(memory.Load, [address], element, not_above=b.depth)
+    one = b.resize(inside, element, signed=False)
+    b.effect(memory.Store, [b.addi(old, one), address])
+    b.close_loop(b.const(0, i64), b.const(source.shape[0], i64), b.const(1, i64), [], [])
+    k.set_buffer(result, counts)
+
+
+def zeros(k: KernelLowering, shape: tuple[int, ...], element: Attribute) -> Tile:
+    return Uniform(shape, element, k.b.const(0, element))
+
+
+HANDLERS: dict[str, Handler] = {
+    "tt.reduce": reduce,
+    "tt.scan": scan,
+    "tt.gather": gather,
+    "tt.histogram": histogram,
+}

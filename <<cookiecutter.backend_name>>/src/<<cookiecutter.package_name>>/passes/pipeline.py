@@ -1,0 +1,146 @@
+"""Runs the registered passes, stage by stage.
+
+The TTIR passes that Triton itself provides are registered here, so that others can be anchored to them.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import os
+import pkgutil
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from ..compat import ttir_pass
+from ..errors import BackendError, CompileError
+from ..target import BACKEND_NAME, ENV_PREFIX
+from .registry import REGISTRY, Pass, load_entry_points
+
+TIME_VARIABLE: Final = f"{ENV_PREFIX}_TIME_PASSES"
+"""Environment variable: ``1`` prints what each pass took, to standard error."""
+VERIFY_VARIABLE: Final = f"{ENV_PREFIX}_VERIFY_PASSES"
+"""Environment variable: ``1`` verifies the module after each xDSL pass, so that an error names the pass that "
+"made it."""
+
+_TRITON_PASSES: Final = (
+    ("inliner", "common", "add_inliner"),
+    ("rewrite-tensor-pointer", "ttir", "add_rewrite_tensor_pointer"),
+    ("rewrite-tensor-descriptor", "ttir", "add_rewrite_tensor_descriptor_to_pointer"),
+    ("canonicalizer", "common", "add_canonicalizer"),
+    ("combine", "ttir", "add_combine"),
+    ("reorder-broadcast", "ttir", "add_reorder_broadcast"),
+    ("cse", "common", "add_cse"),
+    ("licm", "common", "add_licm"),
+    ("symbol-dce", "common", "add_symbol_dce"),
+    ("loop-unroll", "ttir", "add_loop_unroll"),
+)
+"""Name here, group and function in libtriton. Those that a Triton release does not have are left out."""
+
+_loading = threading.Lock()
+
+
+def load_passes() -> None:
+    """Register everything there is: Triton's passes, the modules of this folder by name, installed ones. "
+    "Once a process."""
+    with _loading:
+        _load_passes()
+
+
+@functools.cache
+def _load_passes() -> None:
+    for name, group, function in _TRITON_PASSES:
+        add = ttir_pass(group, function)
+        if add is not None:
+            REGISTRY.register(stage="ttir", name=name)(_adder(add))
+    here = {"registry", "pipeline"}
+    for module in sorted(pkgutil.iter_modules([str(Path(__file__).parent)]), key=lambda module: module.name):
+        if module.name not in here:
+            importlib.import_module(f".{module.name}", __package__)
+    load_entry_points()
+
+
+def _adder(add: Callable[[Any], None]) -> Callable[[Any], None]:
+    def run(pass_manager: Any) -> None:
+        add(pass_manager)
+
+    return run
+
+
+def run_ttir(module: Any) -> None:
+    """Run the "ttir" passes on a libtriton module, in place. Raises CompileError."""
+    from triton._C.libtriton import ir
+
+    load_passes()
+    passes = REGISTRY.enabled("ttir")
+    # One pass manager for all is what Triton does; timing them needs one each.
+    groups = [[p] for p in passes] if _is_set(TIME_VARIABLE) else [passes]
+    for group in groups:
+        manager = ir.pass_manager(module.context)
+        manager.enable_debug()
+        for p in group:
+            _call(p, manager)
+        start = time.perf_counter()
+        try:
+            manager.run(module, "make_ttir")
+        except RuntimeError as error:
+            names = ", ".join(p.name for p in group)
+            raise CompileError(f"Triton's own TTIR passes ({names}) failed: {error}") from error
+        for p in group if len(group) == 1 else ():
+            _report(p, time.perf_counter() - start)
+
+
+def run_passes(stage: str, module: Any, options: Any) -> None:
+    """Run the "module" or "isa" passes on an xDSL module, in place. Raises CompileError."""
+    load_passes()
+    verify = _is_set(VERIFY_VARIABLE)
+    for p in REGISTRY.enabled(stage):
+        start = time.perf_counter()
+        _call(p, module, options)
+        _report(p, time.perf_counter() - start)
+        if verify:
+            try:
+                module.verify()
+            except Exception as error:
+                raise CompileError(
+                    f"pass {p.name!r} ({p.origin}) of stage {stage!r} left an invalid module: {error}"
+                ) from error
+
+
+def run_text_passes(text: str, options: Any) -> str:
+    """Run the "llir" passes. Raises CompileError."""
+    load_passes()
+    for p in REGISTRY.enabled("llir"):
+        start = time.perf_counter()
+        result = _call(p, text, options)
+        if not isinstance(result, str):
+            raise CompileError(
+                f"pass {p.name!r} ({p.origin}) of stage 'llir' must return text, not {type(result).__name__}"
+            )
+        text = result
+        _report(p, time.perf_counter() - start)
+    return text
+
+
+def _call(p: Pass, *arguments: Any) -> Any:
+    try:
+        return p.run(*arguments)
+    except BackendError:
+        raise
+    except Exception as error:
+        raise CompileError(
+            f"pass {p.name!r} ({p.origin}) of stage {p.stage!r} failed: {type(error).__name__}: {error}"
+        ) from error
+
+
+def _report(p: Pass, seconds: float) -> None:
+    if _is_set(TIME_VARIABLE):
+        print(f"{BACKEND_NAME}: {p.stage:>6} {p.name:<28} {1e3 * seconds:8.2f} ms", file=sys.stderr)
+
+
+def _is_set(variable: str) -> bool:
+    return os.environ.get(variable, "") not in ("", "0")

@@ -1,0 +1,198 @@
+"""From Triton's launch call to a run of the thread pool.
+
+Triton makes one launcher per compiled kernel and calls it at every launch, so what can be decided once is
+decided when the launcher is made: a Python function is written for the kernel's signature, about 1 us a call.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from ..errors import BackendError, LaunchError
+from ..target import BACKEND_NAME
+from .packing import FORMATS, Signature, bfloat16_bits, convert_all, fast_expression, read_signature
+from .pool import OUT_OF_MEMORY, run_function, thread_count
+
+HEADER: Final = "<QqqQiIiiiI"
+"""``%Launch`` in ``pool.ll``: entry point, workspace bytes, total programs, address of the pace, threads, cooperative,
+grid x, y, z, reserved.
+
+The reserved word holds ``x | y | z``: ``struct`` refuses it if one of them is negative.
+"""
+
+MOST_COOPERATIVE_PROGRAMS: Final = 1024
+"""Programs of a cooperative launch need a thread each."""
+
+_SOURCE = """\
+def launch(gx, gy, gz, stream, function, packed_metadata, launch_metadata, enter_hook, exit_hook, *args):
+    try:
+        {pattern} = args
+        total = gx * gy * gz
+        threads = {threads} if total > 1 else 1
+        block = pack(function, {scratch_bytes}, total, {pace}, threads, {cooperative}, gx, gy, gz, gx | gy | gz{values})
+    except Exception as error:
+        block = pack_carefully(function, (gx, gy, gz), args, error)
+    if enter_hook is not None:
+        enter_hook(launch_metadata)
+    if total > 0:
+        code = run(block)
+        if code:
+            if exit_hook is not None:
+                exit_hook(launch_metadata)
+            raise failure(code)
+    if exit_hook is not None:
+        exit_hook(launch_metadata)
+"""
+
+
+class DeviceAssertion(BackendError, RuntimeError):
+    """A program of a launch stopped itself: ``tl.device_assert`` or another check that was compiled in.
+
+    Memory that the launch had written by then stays written; the next launch works.
+    """
+
+
+def make_launcher(src: Any, metadata: Any) -> Callable[..., None]:
+    """The function that launches one compiled kernel; Triton calls this as ``driver.launcher_cls``.
+
+    ``src`` has the kernel's ``signature``; ``metadata`` has ``scratch_bytes`` and ``traps`` from the compiler. The
+    function takes grid x, y, z, stream, entry point, packed metadata, launch metadata, the two hooks, and then every
+    parameter of the kernel, constexprs included. It returns when the grid has run. It raises LaunchError for arguments
+    that do not fit, DeviceAssertion if a program trapped, MemoryError if there is no memory for workspaces.
+    """
+    signature = read_signature(src.signature)
+    _check_parameter_count(signature, metadata)
+    cooperative = bool(getattr(metadata, "launch_cooperative_grid", False))
+    layout = struct.Struct(HEADER + "".join(FORMATS[parameter.kind] for _, parameter in signature.slots))
+    check_device = _tensors_may_be_elsewhere()
+    values = (
+        fast_expression(f"a{leaf}", parameter, check_device=check_device)
+        for leaf, parameter in signature.slots
+    )
+    pace = ctypes.c_uint64()
+    source = _SOURCE.format(
+        pattern=signature.pattern,
+        threads="cooperative_threads(total)" if cooperative else "thread_count()",
+        scratch_bytes=int(metadata.scratch_bytes),
+        pace=ctypes.addressof(pace),
+        cooperative=int(cooperative),
+        values="".join(f", {value}" for value in values),
+    )
+    careful = _Careful(signature, layout, int(metadata.scratch_bytes), cooperative, pace)
+    namespace: dict[str, Any] = {
+        "pack": layout.pack,
+        "pack_carefully": careful.pack,
+        "run": run_function(),
+        "failure": _Traps(str(metadata.name), tuple(metadata.traps)).failure,
+        "thread_count": thread_count,
+        "cooperative_threads": _cooperative_threads,
+        "bfloat16_bits": bfloat16_bits,
+    }
+    exec(compile(source, f"<{BACKEND_NAME} launcher of {metadata.name}>", "exec"), namespace)
+    launch: Callable[..., None] = namespace["launch"]
+    return launch
+
+
+def _check_parameter_count(signature: Signature, metadata: Any) -> None:
+    """The launcher and the compiled kernel must agree on the slots; a wrong guess would read past the arguments."""
+    expected = getattr(metadata, "parameters", None)
+    if expected is not None and len(expected) != len(signature.slots):
+        ours = ", ".join(f"{parameter.path}: {parameter.kind}" for _, parameter in signature.slots)
+        raise LaunchError(
+            f"{BACKEND_NAME}: kernel {metadata.name} was compiled for {len(expected)} parameters "
+            f"({', '.join(expected)}), but "
+            f"its signature gives {len(signature.slots)} ({ours}): teach "
+            f"{__name__.rpartition('.')[0]}.packing the difference"
+        )
+
+
+def _tensors_may_be_elsewhere() -> bool:
+    """Whether an argument could be a tensor in another device's memory: not if torch is a CPU-only build."""
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return True  # it may be imported later
+    version = getattr(torch, "version", None)
+    return any(getattr(version, name, None) is not None for name in ("cuda", "hip", "xpu"))
+
+
+def _cooperative_threads(total: int) -> int:
+    if total > MOST_COOPERATIVE_PROGRAMS:
+        raise LaunchError(
+            f"a cooperative launch of {total} programs: they run at the same time, a thread each, and at most "
+            f"{MOST_COOPERATIVE_PROGRAMS} can"
+        )
+    return max(total, 1)
+
+
+class _Careful:
+    """Packs what the generated code could not: converts, or raises an error that says what is wrong."""
+
+    def __init__(
+        self,
+        signature: Signature,
+        layout: struct.Struct,
+        scratch_bytes: int,
+        cooperative: bool,
+        pace: ctypes.c_uint64,
+    ) -> None:
+        self.signature = signature
+        self.layout = layout
+        self.scratch_bytes = scratch_bytes
+        self.cooperative = cooperative
+        self.pace = pace  # the generated code has only its address
+
+    def pack(self, function: int, grid: Sequence[Any], args: Sequence[Any], error: Exception) -> bytes:
+        if isinstance(error, BackendError):
+            raise error
+        values = convert_all(args, self.signature)
+        sizes = [_grid_size(axis, size) for axis, size in zip("xyz", grid, strict=True)]
+        total = sizes[0] * sizes[1] * sizes[2]
+        if total >= 1 << 63:
+            raise LaunchError(f"the grid {tuple(sizes)} has too many programs")
+        threads = 1
+        if total > 1:
+            threads = _cooperative_threads(total) if self.cooperative else thread_count()
+        header = (
+            function,
+            self.scratch_bytes,
+            total,
+            ctypes.addressof(self.pace),
+            threads,
+            self.cooperative,
+            *sizes,
+            0,
+        )
+        return self.layout.pack(*header, *values)
+
+
+def _grid_size(axis: str, size: Any) -> int:
+    try:
+        number = size.__index__()
+    except AttributeError:
+        raise LaunchError(f"the grid's size along {axis} must be an integer, not {size!r}") from None
+    if not 0 <= number < 1 << 31:
+        raise LaunchError(f"the grid's size along {axis} must be between 0 and 2147483647, not {number}")
+    return int(number)
+
+
+class _Traps:
+    """What the codes mean that a kernel can stop with. ``table``: ``[kind, message, file, line]`` for codes "
+    "from 1 on."""
+
+    def __init__(self, kernel: str, table: Sequence[Sequence[Any]]) -> None:
+        self.kernel = kernel
+        self.table = table
+
+    def failure(self, code: int) -> Exception:
+        if code == OUT_OF_MEMORY:
+            return MemoryError(f"{BACKEND_NAME}: no memory for the workspace of kernel {self.kernel}")
+        if not 1 <= code <= len(self.table):
+            return BackendError(f"{BACKEND_NAME}: kernel {self.kernel} stopped with unknown trap code {code}")
+        kind, message, file, line = self.table[code - 1]
+        what = "device-side assert triggered" if kind == "assert" else f"device-side {kind} check failed"
+        where = f" at {file}:{line}" if file else ""
+        return DeviceAssertion(f"{what}: {message}{where} (kernel {self.kernel})")

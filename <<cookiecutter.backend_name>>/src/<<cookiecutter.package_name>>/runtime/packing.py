@@ -1,0 +1,239 @@
+"""From a kernel call's Python arguments to the bytes the kernel reads.
+
+Each runtime parameter has an 8-byte slot with the value in its low bytes. Which Python object goes where is known once
+the signature is known, so the launcher writes a function for exactly that signature: unpack the arguments, one
+``struct`` call. Only when that fails are arguments looked at one by one, to convert what ``struct`` does not or to say
+what is wrong.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import re
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ..errors import LaunchError
+
+POINTER: Final = "pointer"
+
+FORMATS: Final[dict[str, str]] = {
+    POINTER: "Q",
+    "i1": "?7x",
+    "i8": "b7x",
+    "i16": "h6x",
+    "i32": "i4x",
+    "i64": "q",
+    "u1": "?7x",
+    "u8": "B7x",
+    "u16": "H6x",
+    "u32": "I4x",
+    "u64": "Q",
+    "fp16": "e6x",
+    "bf16": "H6x",
+    "fp32": "f4x",
+    "fp64": "d",
+}
+"""``struct`` format of a slot, by Triton's name of the type."""
+
+_MLIR_NAMES: Final = {"f16": "fp16", "f32": "fp32", "f64": "fp64", "index": "i64"}
+"""Kernels compiled from an IR file have signatures in MLIR's spelling."""
+
+_FLOATS: Final = ("fp16", "bf16", "fp32", "fp64")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One slot: ``path`` leads to the argument (``x`` or ``x[1]`` of a tuple), ``kind`` is a key of `FORMATS`.
+
+    ``part`` is an expression in ``value`` for what a tensor descriptor brings along, else None.
+    """
+
+    path: str
+    kind: str
+    part: str | None = None
+
+
+@dataclass(frozen=True)
+class Signature:
+    """A kernel's parameters: ``tree`` as Triton gives it (name -> type, nested tuples for tuples) and what
+    follows from it.
+
+    The leaves of the tree, constexprs included, are numbered from left to right: ``pattern`` is Python source
+    that unpacks an argument tuple into variables ``a0``, ``a1``, ...; ``slots`` names for each slot the leaf
+    that its value comes from.
+    """
+
+    tree: dict[str, Any]
+    pattern: str
+    slots: tuple[tuple[int, Parameter], ...]
+
+
+def read_signature(tree: dict[Any, Any]) -> Signature:
+    """What follows from the signature of a Triton source. Raises LaunchError for a type that has no slot format."""
+    tree = {str(name): type_name for name, type_name in tree.items()}
+    leaves = itertools.count()
+    slots: list[tuple[int, Parameter]] = []
+
+    def visit(path: str, type_name: Any) -> str:
+        if isinstance(type_name, tuple):
+            return "[" + ", ".join(visit(f"{path}[{n}]", item) for n, item in enumerate(type_name)) + "]"
+        leaf = next(leaves)
+        if type_name != "constexpr":
+            slots.extend((leaf, parameter) for parameter in _parameters(path, str(type_name)))
+        return f"a{leaf}"
+
+    pattern = "[" + ", ".join(visit(name, type_name) for name, type_name in tree.items()) + "]"
+    return Signature(tree, pattern, tuple(slots))
+
+
+def _parameters(path: str, type_name: str) -> Iterator[Parameter]:
+    if type_name.startswith("tensordesc"):
+        yield from _descriptor_parameters(path, type_name)
+        return
+    if type_name.startswith(("*", "!tt.ptr")):
+        yield Parameter(path, POINTER)
+        return
+    kind = _MLIR_NAMES.get(type_name, type_name)
+    if kind not in FORMATS:
+        raise LaunchError(f"parameter {path}: a kernel cannot take an argument of type {type_name!r}")
+    yield Parameter(path, kind)
+
+
+def _descriptor_parameters(path: str, type_name: str) -> Iterator[Parameter]:
+    """The slots of a host tensor descriptor once Triton's TTIR pass has turned it into a pointer.
+
+    That pass gives base, shape and strides, the padding and rounding flags; the front end has added shape and strides
+    of its own before. The order is the same in Triton 3.7 to 3.9.
+    """
+    match = re.match(r"tensordesc(?:_im2col)?<[^[>]*\[([^\]]*)\]", type_name)
+    if match is None:
+        raise LaunchError(f"parameter {path}: not a tensor descriptor type: {type_name!r}")
+    given = re.search(r",input_rank=(\d+)", type_name)
+    rank = int(given.group(1)) if given else match.group(1).count(",") + 1
+    yield Parameter(f"{path}.base", POINTER, "value.base")
+    yield from (Parameter(f"{path}.shape[{n}]", "i64", f"value.shape[{n}]") for n in range(rank))
+    yield from (Parameter(f"{path}.strides[{n}]", "i64", f"value.strides[{n}]") for n in range(rank))
+    yield Parameter(f"{path}.padding", "i1", "value.padding == 'nan'")
+    yield Parameter(f"{path}.round_f32_to_tf32", "i1", "value.round_f32_to_tf32")
+    yield from (Parameter(f"{path}.shape[{n}]", "i32", f"value.shape[{n}]") for n in range(rank))
+    yield from (Parameter(f"{path}.strides[{n}]", "i64", f"value.strides[{n}]") for n in range(rank))
+
+
+def fast_expression(variable: str, parameter: Parameter, *, check_device: bool) -> str:
+    """Python source for the number that goes into the slot; fails (any exception) where `convert` has to look."""
+    value = variable if parameter.part is None else parameter.part.replace("value", variable)
+    if parameter.kind == POINTER:
+        # An attribute that is not there, or is true, ends up in `convert`.
+        return (
+            f"(REFUSE if {value}.is_cuda else {value}.data_ptr())" if check_device else f"{value}.data_ptr()"
+        )
+    if parameter.kind == "bf16":
+        return f"bfloat16_bits({value})"
+    return value
+
+
+def convert(value: Any, parameter: Parameter) -> Any:
+    """The number for one slot, the careful way. Raises LaunchError naming the parameter."""
+    if parameter.part is not None:
+        try:
+            value = eval(parameter.part, {"value": value})  # source text of this file
+        except (AttributeError, IndexError, TypeError):
+            raise LaunchError(
+                f"parameter {parameter.path}: expected a tensor descriptor, got {_what(value)}"
+            ) from None
+    if parameter.kind == POINTER:
+        return _address(value, parameter)
+    try:
+        if parameter.kind in _FLOATS:
+            number = float(value)
+            if parameter.kind == "bf16":
+                return bfloat16_bits(number)
+            return _rounded(number, parameter.kind)
+        struct.pack("<" + FORMATS[parameter.kind], value)
+    except (TypeError, ValueError, struct.error, OverflowError) as error:
+        raise LaunchError(
+            f"parameter {parameter.path}: {_what(value)} is no value of type {parameter.kind} ({error})"
+        ) from None
+    return value
+
+
+def _address(value: Any, parameter: Parameter) -> int:
+    if value is None:
+        return 0
+    if isinstance(value, int) and not isinstance(value, bool):
+        if 0 <= value < 1 << 64:
+            return value
+        raise LaunchError(f"parameter {parameter.path}: {value} is no address")
+    data_ptr = getattr(value, "data_ptr", None)
+    if data_ptr is None:
+        raise LaunchError(
+            f"parameter {parameter.path}: expected a tensor (something with data_ptr()), got {_what(value)}"
+        )
+    device: Any = getattr(value, "device", "cpu")
+    if getattr(device, "type", "cpu") != "cpu":
+        raise LaunchError(
+            f"parameter {parameter.path}: the tensor is on device {str(device)!r}, whose memory this "
+            "device cannot "
+            "reach: move it with .cpu(), or select that device's driver"
+        )
+    return int(data_ptr())
+
+
+def _what(value: Any) -> str:
+    text = repr(value)
+    return f"{text if len(text) <= 60 else text[:57] + '...'} ({type(value).__name__})"
+
+
+def _rounded(number: float, kind: str) -> float:
+    """What the C conversion gives: too large for the type is infinity (``struct`` would refuse it)."""
+    try:
+        struct.pack("<" + FORMATS[kind], number)
+    except OverflowError:
+        return float("inf") if number > 0 else float("-inf")
+    return number
+
+
+def bfloat16_bits(number: float) -> int:
+    """Bit pattern of the nearest bfloat16, ties to even."""
+    bits = int.from_bytes(bytes(ctypes.c_float(number)), "little")
+    if number != number:
+        return bits >> 16 | 0x40
+    return bits + (((bits >> 16) & 1) + 0x7FFF) >> 16
+
+
+def find_leaves(args: Sequence[Any], tree: dict[str, Any]) -> list[Any]:
+    """The arguments by leaf number. Raises LaunchError naming a missing or extra argument or a tuple of the "
+    "wrong shape."""
+    if len(args) < len(tree):
+        missing = list(tree)[len(args)]
+        raise LaunchError(
+            f"missing argument for parameter {missing}: got {len(args)} of {len(tree)} arguments"
+        )
+    if len(args) > len(tree):
+        raise LaunchError(f"got {len(args)} arguments for {len(tree)} parameters ({', '.join(tree)})")
+    leaves: list[Any] = []
+
+    def visit(path: str, type_name: Any, value: Any) -> None:
+        if not isinstance(type_name, tuple):
+            leaves.append(value)
+        elif isinstance(value, tuple | list) and len(value) == len(type_name):
+            for n, (item, part) in enumerate(zip(type_name, value, strict=True)):
+                visit(f"{path}[{n}]", item, part)
+        else:
+            raise LaunchError(
+                f"parameter {path}: expected a tuple of {len(type_name)} values, got {_what(value)}"
+            )
+
+    for (name, type_name), value in zip(tree.items(), args, strict=True):
+        visit(name, type_name, value)
+    return leaves
+
+
+def convert_all(args: Sequence[Any], signature: Signature) -> list[Any]:
+    """The numbers for all slots, the careful way. Raises LaunchError naming the argument that does not fit."""
+    leaves = find_leaves(args, signature.tree)
+    return [convert(leaves[leaf], parameter) for leaf, parameter in signature.slots]

@@ -1,0 +1,27 @@
+"""The machine: every name and number that a vendor edits first. Nothing else in the package spells them out.
+
+Imports nothing and computes nothing slow: `import triton` reads this file on every host that has the package installed.
+"""
+
+from typing import Final
+
+# ---- Names -------------------------------------------------------------------------------------------------------
+# They also occur in pyproject.toml (distribution, entry point, command). Change them in both places, then reinstall:
+# Triton reads entry points from the installed metadata, not from this file.
+
+VENDOR_NAME: Final = << cookiecutter.vendor_name | quoted >>
+BACKEND_NAME: Final = << cookiecutter.backend_name | quoted >>  # the entry point, GPUTarget.backend, the dialect's namespace
+DISTRIBUTION_NAME: Final = << cookiecutter.distribution_name | quoted >>  # for pip; also the name of the command
+PACKAGE_NAME: Final = << cookiecutter.package_name | quoted >>  # for import
+ENV_PREFIX: Final = BACKEND_NAME.upper()  # environment variables of this package begin with it and an underscore
+
+# ---- The chip ----------------------------------------------------------------------------------------------------
+# All of these are part of the cache key: after a change, kernels are compiled anew.
+
+ARCH: Final = << cookiecutter.arch | quoted >>  # GPUTarget.arch; compiled kernels of one chip are never loaded for another
+
+VECTOR_LANES: Final = << cookiecutter.vector_lanes | int >>  # 32-bit elements of one vector register; a power of two
+
+MATRIX_TILE: Final = << cookiecutter.matrix_tile | tile_mnk >>  # M, N, K of one matrix instruction; powers of two
+
+SCRATCHPAD_BYTES: Final = << cookiecutter.scratchpad_kib | int >> * 1024  # on-chip memory of one core that a kernel may use

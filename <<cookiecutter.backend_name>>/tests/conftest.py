@@ -1,0 +1,43 @@
+"""Every test runs on this backend, with a kernel cache of its own."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from <<cookiecutter.package_name>>.target import BACKEND_NAME
+
+# Before triton is imported, and inherited by child processes.
+os.environ["TRITON_DEFAULT_BACKEND"] = BACKEND_NAME
+_cache = tempfile.TemporaryDirectory(prefix="triton-tests-")
+os.environ["TRITON_CACHE_DIR"] = _cache.name
+
+
+def _device_array(values: np.ndarray) -> Any:
+    from <<cookiecutter.package_name>>.runtime.array import DeviceArray
+
+    return DeviceArray.from_numpy(values)
+
+
+def _torch_tensor(values: np.ndarray) -> Any:
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    return torch.from_numpy(values)
+
+
+@pytest.fixture(params=[_device_array, _torch_tensor], ids=["device_array", "torch"])
+def to_device(request: pytest.FixtureRequest) -> Callable[[np.ndarray], Any]:
+    """A function that makes a device array of a NumPy array: our own kind, then torch's where it is installed."""
+    return request.param
+
+
+@pytest.fixture
+def fresh_cache(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """An empty kernel cache for one test: its folder."""
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(folder))
+    return folder

@@ -1,0 +1,126 @@
+"""Derives the polynomials of `passes/special_f32.py` and `lowering/extern_bessel.py`: ``python tests/derive_coefficients.py``.
+
+Each is the minimax fit of a weighted error, found with the Remez exchange algorithm in 40-digit arithmetic (mpmath,
+which the tests do not need otherwise). For f32 the coefficients are rounded one by one, lowest power first, and the rest
+is fitted anew after each rounding, so that later coefficients make up for earlier roundings.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from mpmath import mp, mpf
+
+mp.dps = 40
+Function = Callable[[mpf], mpf]
+
+
+def remez(values: list[mpf], weights: list[mpf], degree: int, points: list[mpf]) -> tuple[list[mpf], mpf]:
+    """Coefficients c with the least ``max |weight * (value - sum c_j x^j)|`` over `points`, and that maximum."""
+    n = degree + 2
+    last = len(points) - 1
+    chosen = sorted({round(last * (1 - np.cos(np.pi * i / (n - 1))) / 2) for i in range(n)})
+    rows = [[x**p for p in range(degree + 1)] for x in points]
+    for _ in range(30):
+        system = mp.matrix([[*rows[k], (-1) ** i / weights[k]] for i, k in enumerate(chosen)])
+        solution = mp.lu_solve(system, mp.matrix([values[k] for k in chosen]))
+        c, level = list(solution[: n - 1]), abs(solution[n - 1])
+        errors = [w * (v - mp.fdot(c, row)) for v, w, row in zip(values, weights, rows, strict=True)]
+        peaks: list[int] = []  # the largest error of each run of one sign
+        for k, error in enumerate(errors):
+            if peaks and (error > 0) == (errors[peaks[-1]] > 0):
+                if abs(error) > abs(errors[peaks[-1]]):
+                    peaks[-1] = k
+            else:
+                peaks.append(k)
+        while len(peaks) > n:  # drop the smallest; in the middle with a neighbour, so that signs go on alternating
+            least = min(range(len(peaks)), key=lambda i: abs(errors[peaks[i]]))
+            if len(peaks) == n + 1 or least in (0, len(peaks) - 1):
+                del peaks[0 if abs(errors[peaks[0]]) < abs(errors[peaks[-1]]) else -1]
+            else:
+                left, right = abs(errors[peaks[least - 1]]), abs(errors[peaks[least + 1]])
+                start = least - 1 if left < right else least
+                del peaks[start : start + 2]
+        worst = max(abs(e) for e in errors)
+        if len(peaks) < n or peaks == chosen or worst < level * mpf("1.0001"):
+            break
+        chosen = peaks
+    return c, worst
+
+
+def fit(
+    name: str, f: Function, weight: Function, degree: int, low: float, high: float, *,
+    single: bool = True, given: Sequence[float] = (), count: int = 1500,
+) -> None:  # fmt: skip
+    """Prints the coefficients of a polynomial fitted to `f`; the lowest ones may be `given`."""
+    middle, half = mpf(low + high) / 2, mpf(high - low) / 2
+    points = [middle - half * mp.cos(mp.pi * (k + mpf(1) / 2) / count) for k in range(count)]
+    weights = [weight(x) for x in points]
+    rest = [f(x) for x in points]
+    out: list[float] = []
+    while len(out) <= degree:
+        if len(out) < len(given):
+            value = given[len(out)]
+        else:
+            c, error = remez(rest, weights, degree - len(out), points)
+            if not single:
+                out += [float(v) for v in c]
+                break
+            value = float(np.float32(float(c[0])))
+        out.append(value)
+        # What the other coefficients have to fit, as a polynomial from x^0 on again.
+        rest = [v - mpf(value) for v in rest]
+        error = max(abs(w * v) for v, w in zip(rest, weights, strict=True))
+        rest = [v / x for v, x in zip(rest, points, strict=True)]
+        weights = [w * abs(x) for w, x in zip(weights, points, strict=True)]
+    print(f"# {name}: error 2^{float(mp.log(error, 2)):.1f}", f"{name} = (", *(f"    {c!r}," for c in out), ")", sep="\n")
+
+
+def split(name: str, value: mpf, parts: int, *, bits: int = 24) -> None:
+    """Prints `value` as an unevaluated sum of f32 numbers, each of at most `bits` bits."""
+    out = []
+    for _ in range(parts):
+        exponent = int(mp.floor(mp.log(abs(value), 2)))
+        scale = mpf(2) ** (bits - 1 - exponent)
+        part = mp.nint(value * scale) / scale
+        out.append(float(part))
+        value -= part
+    print(f"{name} = ({', '.join(repr(c) for c in out)})")
+
+
+def erf_tail(x: mpf) -> mpf:
+    return mp.log(mp.erfc(x), 2)
+
+
+def bessel_scaled(n: int, x: mpf) -> mpf:
+    return mp.besseli(n, x) * mp.exp(-x) * mp.sqrt(x)
+
+
+if __name__ == "__main__":
+    ln2 = mp.log(2)
+    split("LN2", ln2, 2)
+    split("LOG2_E", 1 / ln2, 2)
+    split("HALF_PI", mp.pi / 2, 3)
+    h = float(ln2) / 2 * 1.0005
+    fit("EXP", lambda x: (mp.exp(x) - 1 - x) / x**2, lambda x: x**2 / mp.exp(x), 4, -h, h)
+    fit("EXPM1", lambda x: (mp.expm1(x) - x) / x**2, lambda x: x**2 / abs(mp.expm1(x)), 4, -h, h)
+    fit("EXP2", lambda x: (mp.power(2, x) - 1) / x, lambda x: abs(x) / mp.power(2, x), 5, -0.50001, 0.50001)
+    low, high = 2**-0.5 - 1, 2**0.5 - 1
+    for name, base, given in (("LOG", mpf(1), (-0.5,)), ("LOG2", ln2, ())):
+        fit(name, lambda x: (mp.log1p(x) - x) / x**2 / base, lambda x: x**2 / abs(mp.log1p(x)) * base, 8, low, high, given=given)
+    # In terms of t = x^2, so that only even powers are fitted.
+    root = mp.sqrt
+    q = (float(mp.pi) / 4 * 1.0005) ** 2
+    fit("SIN", lambda t: (mp.sin(root(t)) / root(t) - 1) / t, lambda t: t * root(t) / mp.sin(root(t)), 2, 1e-9, q)
+    fit("COS", lambda t: (mp.cos(root(t)) - 1 + t / 2) / t**2, lambda t: t**2 / mp.cos(root(t)), 2, 1e-6, q)
+    fit("ERF", lambda t: mp.erf(root(t)) / root(t) - 1, lambda t: root(t) / mp.erf(root(t)), 6, 1e-12, 1.0)
+    # erf = 1 - 2^p(x): an error d of p is an error of about d * ln2 * erfc(x).
+    fit("ERFC_LOG2", erf_tail, lambda x: mp.erfc(x) * ln2, 5, 1.0, 4.1)
+    # Bessel functions in f64: for x < 8 in x^2, beyond, without their growth, in 16/x - 1.
+    for n, divide in ((0, lambda x: mpf(1)), (1, lambda x: x)):
+        near = functools.partial(lambda n, divide, t: mp.besseli(n, root(t)) / divide(root(t)), n, divide)
+        fit(f"I{n}_NEAR", near, lambda t: 1 / near(t), 14, 1e-20, 64.0, single=False, count=400)
+        far = functools.partial(lambda n, t: bessel_scaled(n, 16 / (t + 1)), n)
+        fit(f"I{n}_FAR", far, lambda t: 1 / far(t), 23, -1.0, 1.0, single=False, count=500)

@@ -1,0 +1,103 @@
+"""The matrix unit against NumPy, for every type and many shapes, and how it cuts a tile into register blocks."""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+from typing import Any
+
+import numpy as np
+import pytest
+from isa_kernels import HOSTS, NATIVE, IsaKernel, parse_kernel
+
+from <<cookiecutter.package_name>>.codegen.llvm import emit_module
+from <<cookiecutter.package_name>>.codegen.matrix import Piece, columns, rows_of_block
+from <<cookiecutter.package_name>>.errors import UnsupportedOperation
+
+RNG = np.random.default_rng(5)
+SHAPES = [
+    (16, 16, 16), (16, 16, 64), (1, 1, 1), (1, 16, 3), (16, 1, 5), (7, 12, 9), (8, 8, 8), (3, 5, 2), (16, 32, 6),
+    (32, 32, 5), (13, 31, 7), (64, 64, 4), (5, 48, 130),
+]  # fmt: skip
+TYPES = {"f32": np.float32, "f64": np.float64, "i8": np.int8, "i32": np.int32}
+
+
+def mma_kernel(m: int, n: int, k: int, pitches: tuple[int, int, int], operand: str, acc: str, host: Any) -> IsaKernel:
+    lda, ldb, ldc = pitches
+    body = f"""isa.mma %c, %a, %b tile({m}, {n}, {k}) pitch({lda}, {ldb}, {ldc}) : {operand} -> {acc}
+    isa.return"""
+    return IsaKernel({"c": "i64", "a": "i64", "b": "i64"}, body, host)
+
+
+def fused_product(a: np.ndarray, b: np.ndarray, acc: np.ndarray) -> np.ndarray:
+    """acc + a b with one rounding a product and sum, in ascending order of k."""
+    fma = ctypes.CDLL(ctypes.util.find_library("m")).fma if a.dtype == np.float64 else None
+    result = acc.copy()
+    if fma is None:
+        # The product of two f32 is exact in f64, and here the sum nearly always is, too.
+        for k in range(a.shape[1]):
+            result = (np.outer(a[:, k].astype(np.float64), b[k]) + result).astype(np.float32)
+        return result
+    fma.restype, fma.argtypes = ctypes.c_double, [ctypes.c_double] * 3
+    for i, j in np.ndindex(*acc.shape):
+        for k in range(a.shape[1]):
+            result[i, j] = fma(a[i, k], b[k, j], result[i, j])
+    return result
+
+
+@pytest.mark.parametrize(("operand", "acc"), [("f32", "f32"), ("f64", "f64"), ("i8", "i32"), ("i32", "i32")])
+@pytest.mark.parametrize("host", HOSTS)
+def test_matrix_products(host: str, operand: str, acc: str) -> None:
+    for m, n, k in SHAPES if host == "native" else SHAPES[:8]:
+        lda, ldb, ldc = k + 3, n + 1, n + 2
+        if operand[0] == "f":
+            # Few bits, so that sums are exact in f64 (fused_product) but not in f32 without fusing.
+            a, b, c = (RNG.integers(-(2**20), 2**20, s) / 2.0**19 for s in ((m, lda), (k, ldb), (m, ldc)))
+        else:
+            bits = 7 if operand == "i8" else 31
+            a, b, c = (RNG.integers(-(2**bits), 2**bits, s) for s in ((m, lda), (k, ldb), (m, ldc)))
+        a, b, c = a.astype(TYPES[operand]), b.astype(TYPES[operand]), c.astype(TYPES[acc])
+        expected = c.copy()
+        if operand[0] == "f":
+            expected[:, :n] = fused_product(a[:, :k], b[:, :n], c[:, :n])
+        else:
+            with np.errstate(over="ignore"):
+                expected[:, :n] += a[:, :k].astype(np.int32) @ b[:, :n].astype(np.int32)
+        assert mma_kernel(m, n, k, (lda, ldb, ldc), operand, acc, HOSTS[host])(c, a, b) == 0
+        np.testing.assert_array_equal(c, expected, f"{m} x {n} x {k}")
+
+
+def test_infinities_and_nans_spread_as_in_any_product() -> None:
+    a, b, c = np.ones((16, 16), np.float32), np.ones((16, 16), np.float32), np.zeros((16, 16), np.float32)
+    a[3, 5], b[7, 2] = np.inf, np.nan
+    mma_kernel(16, 16, 16, (16, 16, 16), "f32", "f32", NATIVE)(c, a, b)
+    expected = np.full((16, 16), 16, np.float32)
+    expected[3], expected[:, 2] = np.inf, np.nan
+    np.testing.assert_array_equal(c, expected)
+
+
+def test_equal_tiles_share_a_function() -> None:
+    instruction = "isa.mma %c, %a, %b tile(16, 16, 16) pitch(16, 16, 16) : f32 -> f32\n"
+    module = parse_kernel({"c": "i64", "a": "i64", "b": "i64"}, instruction * 3 + "isa.return")
+    assert emit_module(module).count("define internal") == 1
+
+
+def test_other_types_are_refused() -> None:
+    body = "isa.mma %c, %a, %b tile(16, 16, 16) pitch(16, 16, 16) : f16 -> f32\nisa.return"
+    with pytest.raises(UnsupportedOperation, match="does not multiply f16 into f32"):
+        emit_module(parse_kernel({"c": "i64", "a": "i64", "b": "i64"}, body))
+
+
+def test_columns_become_vectors() -> None:
+    assert columns(16, 16) == [Piece(0, 16)]
+    assert columns(16, 8) == [Piece(0, 8), Piece(8, 8)]
+    assert columns(7, 16) == [Piece(0, 4), Piece(4, 2), Piece(6, 1)]
+
+
+@pytest.mark.parametrize("host", HOSTS)
+@pytest.mark.parametrize("vectors", [1, 2])
+def test_register_blocks_fit_the_registers(host: str, vectors: int) -> None:
+    for m in range(1, 65):
+        rows = rows_of_block(HOSTS[host], m, vectors)
+        assert 1 <= rows <= m
+        assert rows * vectors + vectors + 1 <= HOSTS[host].vector_registers

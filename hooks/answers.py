@@ -1,0 +1,294 @@
+"""What the template accepts as answers, and how it writes them into files.
+
+cookiecutter loads this module as a Jinja extension (`_extensions` in cookiecutter.json). Every question
+there is followed by a private variable that calls `accept`, so a bad answer is refused while questions are
+still being asked: before cookiecutter has created the output folder, whose name is one of the answers. The
+hook pre_gen_project.py goes through the same table once more, for answers that come from a replay file and
+were never asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import keyword
+import os
+import re
+import sys
+import unicodedata
+from typing import TYPE_CHECKING, Any
+
+from cookiecutter.exceptions import FailedHookException
+from jinja2.ext import Extension
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, MutableMapping
+
+    from jinja2 import Environment
+
+LONGEST_BACKEND_NAME = 32
+LONGEST_NAME = 64
+LONGEST_TEXT = 100
+
+
+def names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# A second distribution or module of one of these names breaks the environment that ours is installed into.
+# The last four are other builds of Triton: installing one replaces Triton.
+PACKAGES = names(
+    "hatchling llvmlite numpy pip pytest scipy setuptools torch tox triton wheel xdsl "
+    "pytorch_triton pytorch_triton_rocm pytorch_triton_xpu triton_windows"
+)
+# Backends that Triton has or has had, and device names that Triton and torch compare with.
+DEVICES = names("amd cpu cuda default gpu hip interpreter nvidia rocm xpu")
+# Dialects that occur in one module with ours; our operations are called <backend_name>.<operation>.
+DIALECTS = names(
+    "affine amdg amdgpu arith bufferization builtin cf func gluon irdl linalg llvm math memref nvgpu nvvm "
+    "nvws proton rocdl scf spirv tensor tt ttg ttng ub vector"
+)
+# Names that a Windows file system keeps for devices: such a repository cannot be checked out there.
+WINDOWS_DEVICES = names("con prn aux nul") | {f"{port}{i}" for port in ("com", "lpt") for i in range(10)}
+
+
+class Refused(FailedHookException):  # type: ignore[misc]  # cookiecutter is untyped
+    """An answer that is not accepted; `str()` is one sentence.
+
+    It is cookiecutter's own exception for a hook that refuses: cookiecutter prints it and exits with status
+    1.
+    """
+
+    def __init__(self, question: str, answer: str, reason: str) -> None:
+        # In ASCII and shortened, so that it can be printed on any terminal.
+        shown = json.dumps(answer if len(answer) <= 40 else answer[:37] + "...")
+        super().__init__(f"{question} {shown} {reason}.")
+
+
+def check_text(question: str, answer: str) -> None:
+    """Refuse text that is empty, over-long, or not printable on one line."""
+    if not answer.strip():
+        raise Refused(question, answer, "is empty: please give it a value")
+    if len(answer) > LONGEST_TEXT:
+        raise Refused(question, answer, f"has {len(answer)} characters: please use at most {LONGEST_TEXT}")
+    for character in answer:
+        # Cc: control characters, Cs: halves of characters (undecodable input), Zl, Zp: line separators.
+        if unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp"):
+            reason = (
+                f"contains the control character U+{ord(character):04X}: please use plain text on one line"
+            )
+            raise Refused(question, answer, reason)
+    if answer != answer.strip():
+        raise Refused(question, answer, "begins or ends with a space: please remove it")
+
+
+def check_name(question: str, answer: str, *, hyphens: bool = False, longest: int = LONGEST_NAME) -> None:
+    """Refuse what is not a free lower-case name: an identifier or, with `hyphens`, a distribution's name."""
+    check_text(question, answer)
+    if ".." in answer or "/" in answer or "\\" in answer:
+        raise Refused(question, answer, "contains a path: please give a plain name, without slashes and '..'")
+    if len(answer) > longest:
+        raise Refused(question, answer, f"has {len(answer)} characters: please use at most {longest}")
+    if answer != answer.lower():
+        raise Refused(question, answer, "contains upper-case letters: please write it in lower case")
+    if answer[0].isdigit():
+        raise Refused(question, answer, "begins with a digit: please begin with a letter")
+    if not hyphens and "-" in answer:
+        raise Refused(
+            question, answer, "contains a hyphen: it has to be an identifier, so please use an underscore"
+        )
+    separators = "[-._]" if hyphens else "_"
+    if not re.fullmatch(rf"[a-z][a-z0-9]*(?:{separators}[a-z0-9]+)*", answer):
+        between = "hyphens, dots or underscores" if hyphens else "underscores"
+        raise Refused(
+            question, answer, f"is not a usable name: please use a-z, 0-9, and single {between} between them"
+        )
+    module = re.sub(r"[-.]", "_", answer)
+    if keyword.iskeyword(module):
+        raise Refused(question, answer, "is a keyword of Python: please choose another name")
+    if module in PACKAGES:
+        raise Refused(question, answer, "would shadow the package of that name: please choose another name")
+    if module in sys.stdlib_module_names:
+        raise Refused(
+            question, answer, "would shadow a module of Python's standard library: please choose another name"
+        )
+    if module in DEVICES:
+        raise Refused(
+            question, answer, "is a backend or device that Triton already knows: please choose another name"
+        )
+    if module in WINDOWS_DEVICES:
+        raise Refused(question, answer, "is a device name on Windows: please choose another name")
+
+
+def check_backend_name(question: str, answer: str) -> None:
+    check_name(question, answer, longest=LONGEST_BACKEND_NAME)
+    if answer in DIALECTS:
+        raise Refused(
+            question, answer, "is a dialect that occurs in Triton's modules: please choose another name"
+        )
+
+
+def check_distribution_name(question: str, answer: str) -> None:
+    check_name(question, answer, hyphens=True)
+
+
+def check_arch(question: str, answer: str) -> None:
+    check_text(question, answer)
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,31}", answer):
+        reason = "is not usable: please use at most 32 letters, digits, and dots or - _ + after the first"
+        raise Refused(question, answer, reason)
+
+
+def check_email(question: str, answer: str) -> None:
+    check_text(question, answer)
+    word = r"[A-Za-z0-9_%+'-]+"
+    if not re.fullmatch(rf"{word}(\.{word})*@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*", answer):
+        raise Refused(question, answer, "is not an e-mail address of the form name@example.com in ASCII")
+
+
+def check_repository_url(question: str, answer: str) -> None:
+    check_text(question, answer)
+    if not re.fullmatch(r"https?://[A-Za-z0-9.-]+(:[0-9]+)?(/[A-Za-z0-9._~%/+@-]*)?", answer):
+        reason = "is not a web address: please use the form https://example.com/triton-acme"
+        raise Refused(question, answer, reason)
+
+
+def whole_number(question: str, answer: str, smallest: int, largest: int) -> int:
+    if not re.fullmatch(r"[0-9]{1,9}", answer) or not smallest <= int(answer) <= largest:
+        raise Refused(question, answer, f"is not a whole number from {smallest} to {largest}")
+    return int(answer)
+
+
+def power_of_two(question: str, answer: str, smallest: int, largest: int) -> int:
+    number = whole_number(question, answer, smallest, largest)
+    if number & (number - 1):
+        raise Refused(question, answer, f"is not a power of two: please use one from {smallest} to {largest}")
+    return number
+
+
+def matrix_tile_mnk(question: str, answer: str) -> tuple[int, int, int]:
+    """M, N and K of "MxNxK"; a single number stands for all three."""
+    sides = answer.lower().split("x")
+    if len(sides) == 1:
+        sides *= 3
+    if len(sides) != 3:
+        raise Refused(question, answer, "is not of the form MxNxK, such as 16x16x16")
+    m, n, k = (power_of_two(question, side, 4, 256) for side in sides)
+    return m, n, k
+
+
+def check_vector_lanes(question: str, answer: str) -> None:
+    power_of_two(question, answer, 4, 256)
+
+
+def check_matrix_tile(question: str, answer: str) -> None:
+    matrix_tile_mnk(question, answer)
+
+
+def check_scratchpad_kib(question: str, answer: str) -> None:
+    whole_number(question, answer, 16, 1024 * 1024)
+
+
+def check_scratchpad_fits(answers: Mapping[str, Any]) -> None:
+    """Refuse a scratchpad that cannot hold both operands and the accumulator of one matrix instruction."""
+    tile, scratchpad = answers["matrix_tile"], answers["scratchpad_kib"]
+    m, n, k = matrix_tile_mnk("matrix_tile", tile)
+    needed_kib = -(-4 * (m * k + k * n + m * n) // 1024)
+    if int(scratchpad) < needed_kib:
+        reason = f"is too small: the 32-bit operands of a {m}x{n}x{k} matrix tile need {needed_kib} KiB"
+        raise Refused("scratchpad_kib", scratchpad, reason)
+
+
+def check_gpu_reference(question: str, answer: str) -> None:
+    if answer == "nvidia":
+        raise Refused(question, answer, 'is not available yet: please answer "none"')
+
+
+CHECKS: dict[str, Callable[[str, str], None]] = {
+    "vendor_name": check_text,
+    "backend_name": check_backend_name,
+    "distribution_name": check_distribution_name,
+    "package_name": check_name,
+    "arch": check_arch,
+    "author": check_text,
+    "email": check_email,
+    "repository_url": check_repository_url,
+    "vector_lanes": check_vector_lanes,
+    "matrix_tile": check_matrix_tile,
+    "scratchpad_kib": check_scratchpad_kib,
+    "gpu_reference": check_gpu_reference,
+}
+
+
+def repaired(answer: str) -> str:
+    """Undo what Python does to non-ASCII input under a C locale, where bytes become lone surrogates."""
+    try:
+        return answer.encode("utf-8", "surrogateescape").decode("utf-8")
+    except UnicodeError:
+        return answer
+
+
+def accept(answers: MutableMapping[str, Any], question: str) -> str:
+    """Filter `answers | accept("question")`: check one answer, and repair its text in place.
+
+    Returns an empty string, the value of the private variable that it is called from. Raises Refused.
+    """
+    answer = repaired(str(answers[question]))
+    CHECKS[question](question, answer)
+    answers[question] = answer
+    if question == "scratchpad_kib":  # asked after matrix_tile
+        check_scratchpad_fits(answers)
+    return ""
+
+
+def accept_all(answers: MutableMapping[str, Any]) -> None:
+    """Check every answer. Raises Refused for the first that is not accepted."""
+    for question in CHECKS:
+        accept(answers, question)
+
+
+def quoted(text: str) -> str:
+    """Filter: the text as a double-quoted string that TOML, YAML and Python all read back as the same text.
+
+    Not `tojson`: JSON spells characters beyond U+FFFF as two surrogates, which TOML forbids and which YAML
+    and Python read as two broken characters. Files are UTF-8, so printable characters stay as they are.
+    """
+    pieces: list[str] = []
+    for character in text:
+        if character in '"\\':
+            pieces.append("\\" + character)
+        elif character.isprintable():
+            pieces.append(character)
+        else:
+            code = ord(character)
+            pieces.append(f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}")
+    return '"' + "".join(pieces) + '"'
+
+
+def markdown(text: str) -> str:
+    """Filter: the text as Markdown that shows exactly these characters."""
+    return re.sub(r"([\\`*_{}\[\]<>()#+!|&~$@:-])", r"\\\1", text)
+
+
+def tile_mnk(answer: str) -> str:
+    """Filter: "16x16x32" as the Python tuple "(16, 16, 32)"."""
+    return str(matrix_tile_mnk("matrix_tile", answer))
+
+
+def handover(context: Mapping[str, Any]) -> str:
+    """Filter: the whole context as JSON for the hooks, which are processes of their own in another folder.
+
+    Safe inside r'''...''' whatever the answers contain: the text is ASCII, has no apostrophe, and a
+    backslash in it is always followed by the character that it escapes. cookiecutter renders hooks with the
+    template's folder as the working folder; what it passes as `_repo_dir` may be relative to another one.
+    """
+    complete = {**context, "_repo_dir": os.getcwd()}
+    return json.dumps(complete, default=str).replace("'", "\\u0027")
+
+
+class Answers(Extension):
+    """Gives the filters above to every template, hook and default answer."""
+
+    def __init__(self, environment: Environment) -> None:
+        super().__init__(environment)
+        for function in (accept, quoted, markdown, tile_mnk, handover):
+            environment.filters[function.__name__] = function

@@ -1,0 +1,253 @@
+"""What the template refuses (R39): before anything is written, in one sentence, with exit status 1."""
+
+from __future__ import annotations
+
+import json
+import string
+from pathlib import Path
+
+import pytest
+
+from hooks.answers import Refused, accept_all
+from template import REPOSITORY, cookiecutter, generate, tree
+
+CONTROL = "control character"
+EMPTY = "is empty"
+PATH = "contains a path"
+TOO_LONG = "characters: please use at most"
+SHADOWS = "would shadow"
+KNOWN = "that Triton already knows"
+UNUSABLE = "is not a usable name"
+
+# (question, answer, part of the sentence)
+REFUSALS = [
+    ("backend_name", "", EMPTY),
+    ("backend_name", "   ", EMPTY),
+    ("backend_name", "a" * 33, TOO_LONG),
+    ("backend_name", "a" * 200, TOO_LONG),
+    ("backend_name", "class", "keyword of Python"),
+    ("backend_name", "lambda", "keyword of Python"),
+    ("backend_name", "triton", SHADOWS),
+    ("backend_name", "torch", SHADOWS),
+    ("backend_name", "numpy", SHADOWS),
+    ("backend_name", "xdsl", SHADOWS),
+    ("backend_name", "json", SHADOWS),
+    ("backend_name", "nvidia", KNOWN),
+    ("backend_name", "amd", KNOWN),
+    ("backend_name", "cuda", KNOWN),
+    ("backend_name", "hip", KNOWN),
+    ("backend_name", "cpu", KNOWN),
+    ("backend_name", "arith", "dialect that occurs"),
+    ("backend_name", "tt", "dialect that occurs"),
+    ("backend_name", "Acme", "upper-case"),
+    ("backend_name", "aCME", "upper-case"),
+    ("backend_name", "3dfx", "begins with a digit"),
+    ("backend_name", "tl-x", "contains a hyphen"),
+    ("backend_name", "-x", "contains a hyphen"),
+    ("backend_name", "a b", UNUSABLE),
+    ("backend_name", "_x", UNUSABLE),
+    ("backend_name", "x_", UNUSABLE),
+    ("backend_name", "x__y", UNUSABLE),
+    ("backend_name", "žižka", UNUSABLE),
+    ("backend_name", "a.b", UNUSABLE),
+    ("backend_name", "~", UNUSABLE),
+    ("backend_name", "$(id)", UNUSABLE),
+    ("backend_name", "con", "device name on Windows"),
+    ("backend_name", "com1", "device name on Windows"),
+    ("backend_name", ".", UNUSABLE),
+    ("backend_name", "..", PATH),
+    ("backend_name", "../up", PATH),
+    ("backend_name", "../escaped", PATH),
+    ("backend_name", "a/b/c", PATH),
+    ("backend_name", "/tmp/absolute", PATH),
+    ("backend_name", "a\\b", PATH),
+    ("backend_name", "acme\n", CONTROL),
+    ("backend_name", "ac\x00me", CONTROL),
+    ("backend_name", "ac\x1bme", CONTROL),
+    ("backend_name", " acme", "begins or ends with a space"),
+    ("distribution_name", "", EMPTY),
+    ("distribution_name", "triton", SHADOWS),
+    ("distribution_name", "pytorch-triton", SHADOWS),
+    ("distribution_name", "torch", SHADOWS),
+    ("distribution_name", "Triton-Acme", "upper-case"),
+    ("distribution_name", "triton-", UNUSABLE),
+    ("distribution_name", "triton--x", UNUSABLE),
+    ("distribution_name", "../x", PATH),
+    ("distribution_name", "x" * 65, TOO_LONG),
+    ("package_name", "triton", SHADOWS),
+    ("package_name", "numpy", SHADOWS),
+    ("package_name", "xdsl", SHADOWS),
+    ("package_name", "llvmlite", SHADOWS),
+    ("package_name", "email", SHADOWS),
+    ("package_name", "class", "keyword of Python"),
+    ("package_name", "triton-acme", "contains a hyphen"),
+    ("package_name", "Triton_acme", "upper-case"),
+    ("package_name", "3dfx", "begins with a digit"),
+    ("package_name", "a/b", PATH),
+    ("package_name", "cuda", KNOWN),
+    ("vendor_name", "", EMPTY),
+    ("vendor_name", "x" * 101, TOO_LONG),
+    ("vendor_name", "Acme\nSilicon", CONTROL),
+    ("vendor_name", "Acme\x07", CONTROL),
+    ("vendor_name", "Acme\u2028Silicon", CONTROL),
+    ("vendor_name", "Acme\ud800", CONTROL),
+    ("author", "", EMPTY),
+    ("author", "A\r\nB", CONTROL),
+    ("arch", "", EMPTY),
+    ("arch", "a 1", "is not usable"),
+    ("arch", "a/1", "is not usable"),
+    ("email", "nobody", "is not an e-mail address"),
+    ("email", "a b@example.com", "is not an e-mail address"),
+    ("email", "a@b@c", "is not an e-mail address"),
+    ("email", "<a@example.com>", "is not an e-mail address"),
+    ("repository_url", "example.com", "is not a web address"),
+    ("repository_url", "javascript:alert(1)", "is not a web address"),
+    ("repository_url", 'https://example.com/"x', "is not a web address"),
+    ("vector_lanes", "12", "is not a power of two"),
+    ("vector_lanes", "0", "is not a whole number from 4 to 256"),
+    ("vector_lanes", "-16", "is not a whole number"),
+    ("vector_lanes", "16.0", "is not a whole number"),
+    ("vector_lanes", "1e9", "is not a whole number"),
+    ("vector_lanes", "٤", "is not a whole number"),
+    ("vector_lanes", "1024", "is not a whole number from 4 to 256"),
+    ("vector_lanes", "", "is not a whole number"),
+    ("matrix_tile", "0", "is not a whole number"),
+    ("matrix_tile", "16x16", "is not of the form MxNxK"),
+    ("matrix_tile", "16x16x12", "is not a power of two"),
+    ("matrix_tile", "axbxc", "is not a whole number"),
+    ("matrix_tile", "16x16x16x16", "is not of the form MxNxK"),
+    ("scratchpad_kib", "0", "is not a whole number from 16"),
+    ("scratchpad_kib", "-1", "is not a whole number"),
+    ("scratchpad_kib", "99999999999999", "is not a whole number"),
+    ("scratchpad_kib", "many", "is not a whole number"),
+    ("gpu_reference", "nvidia", "is not available yet"),
+]
+
+
+def default_answers() -> dict[str, str]:
+    return {
+        "vendor_name": "Acme Silicon",
+        "backend_name": "acme",
+        "distribution_name": "triton-acme",
+        "package_name": "triton_acme",
+        "arch": "a1",
+        "author": "Acme Silicon compiler team",
+        "email": "compiler@example.com",
+        "repository_url": "https://example.com/triton-acme",
+        "vector_lanes": "16",
+        "matrix_tile": "16x16x16",
+        "scratchpad_kib": "1024",
+        "gpu_reference": "none",
+    }
+
+
+@pytest.mark.parametrize(("question", "answer", "reason"), REFUSALS)
+def test_refused_with_one_sentence(question: str, answer: str, reason: str) -> None:
+    with pytest.raises(Refused) as refusal:
+        accept_all({**default_answers(), question: answer})
+    sentence = str(refusal.value)
+    assert sentence.startswith(question)
+    assert reason in sentence
+    assert sentence.isascii() and sentence.isprintable(), "a terminal that knows only ASCII can show it"
+    assert sentence.endswith(".") and ". " not in sentence, "one sentence"
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("backend_name", "../escaped"),
+        ("backend_name", "a/b/c"),
+        ("backend_name", "a" * 200),
+        ("backend_name", "acme\n"),
+        ("backend_name", "class"),
+        ("package_name", "numpy"),
+        ("vector_lanes", "12"),
+        ("scratchpad_kib", "0"),
+        ("gpu_reference", "nvidia"),
+    ],
+)
+def test_refusal_leaves_nothing_behind(tmp_path: Path, question: str, answer: str) -> None:
+    output = tmp_path / "place" / "output"
+    result = cookiecutter(output, {question: answer})
+    assert result.returncode == 1
+    assert result.stdout.startswith(question) and result.stdout.count("\n") == 1, result.stdout
+    assert result.stderr == ""
+    assert tree(tmp_path / "place") == [".home-of-output", "output"]
+
+
+def test_absolute_backend_name_is_not_followed(tmp_path: Path) -> None:
+    output, elsewhere = tmp_path / "output", tmp_path / "elsewhere"
+    assert cookiecutter(output, {"backend_name": str(elsewhere)}).returncode == 1
+    assert not elsewhere.exists() and tree(output) == []
+
+
+def test_refused_as_soon_as_it_is_typed(tmp_path: Path) -> None:
+    """A person is not asked eleven more questions after a bad name."""
+    result = cookiecutter(tmp_path / "output", arguments=(), stdin="My Chips\nBad-Name\n")
+    assert result.returncode == 1
+    assert 'backend_name "Bad-Name" contains upper-case letters' in result.stdout
+    assert "[3/14]" not in result.stdout
+    assert tree(tmp_path / "output") == []
+
+
+def test_every_question_has_a_text_and_pressing_return_accepts_the_default(tmp_path: Path) -> None:
+    settings = json.loads((REPOSITORY / "cookiecutter.json").read_text(encoding="utf-8"))
+    questions = [name for name in settings if not name.startswith("_")]
+    assert sorted(settings["__prompts__"]) == sorted(questions)
+    assert all(set(text) <= set(string.printable) for text in settings["__prompts__"].values())
+    result = cookiecutter(tmp_path / "output", arguments=(), stdin="\n" * len(questions))
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert (tmp_path / "output" / "acme" / "pyproject.toml").is_file()
+
+
+def test_bad_answers_in_a_replay_file_are_refused_too(tmp_path: Path) -> None:
+    """They are not asked for, so only the hook sees them."""
+    good = tmp_path / "good"
+    generate(good)
+    (replay,) = (tmp_path / ".home-of-good" / ".cookiecutter_replay").iterdir()
+    context = json.loads(replay.read_text())
+    context["cookiecutter"]["vector_lanes"] = "12"
+    (tmp_path / "replay.json").write_text(json.dumps(context))
+    output = tmp_path / "output"
+    result = cookiecutter(output, arguments=("--replay-file", str(tmp_path / "replay.json")))
+    assert result.returncode == 1
+    assert result.stderr == 'vector_lanes "12" is not a power of two: please use one from 4 to 256.\n'
+    assert tree(output) == []
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        {"backend_name": "a"},
+        {"backend_name": "x" * 32},
+        {"backend_name": "match"},  # a soft keyword is an ordinary name
+        {"backend_name": "cpu2"},
+        {"backend_name": "tritonx"},
+        {"backend_name": "n9_v2"},
+        {"distribution_name": "acme.triton_backend-x"},
+        {"package_name": "acme"},
+        {"vendor_name": "x" * 100},
+        {"vendor_name": "C:\\Chips\\"},
+        {"vendor_name": '"""'},
+        {"vendor_name": "'''"},
+        {"vendor_name": "{{ x }} {% y %} ${{ z }} %(s)s {0}"},
+        {"vendor_name": "<b>&amp; >> --> #>"},
+        {"vendor_name": "- [x]: !yes"},
+        {"vendor_name": "مصنع"},
+        {"author": "O’Hara"},
+        {"email": "a@b"},
+        {"repository_url": "http://localhost:3000/x"},
+        {"vector_lanes": "4", "matrix_tile": "4", "scratchpad_kib": "16"},
+        {"vector_lanes": "256", "matrix_tile": "64X32x16", "scratchpad_kib": "1048576"},
+        {"vector_lanes": "0016"},
+    ],
+    ids=lambda answers: "-".join(answers),
+)
+def test_odd_but_legal_answers_pass(answers: dict[str, str]) -> None:
+    accept_all({**default_answers(), **answers})
+
+
+def test_scratchpad_must_hold_one_matrix_instruction() -> None:
+    with pytest.raises(Refused, match="32-bit operands of a 256x256x256 matrix tile need 768 KiB"):
+        accept_all({**default_answers(), "matrix_tile": "256", "scratchpad_kib": "767"})
+    accept_all({**default_answers(), "matrix_tile": "256", "scratchpad_kib": "768"})
