@@ -1,8 +1,8 @@
-"""Derives the polynomials of `passes/special_f32.py` and `lowering/extern_bessel.py`: ``python tests/derive_coefficients.py``.
+"""Prints the polynomials of ``passes/special_f32.py`` and ``lowering/extern_bessel.py``; a script, not a test.
 
-Each is the minimax fit of a weighted error, found with the Remez exchange algorithm in 40-digit arithmetic (mpmath,
-which the tests do not need otherwise). For f32 the coefficients are rounded one by one, lowest power first, and the rest
-is fitted anew after each rounding, so that later coefficients make up for earlier roundings.
+Each is the minimax fit of a weighted error, found with the Remez exchange algorithm in 40-digit arithmetic. For f32 the
+coefficients are rounded one by one, lowest power first, and the rest is fitted anew after each rounding, so that
+later coefficients make up for earlier roundings.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ def remez(values: list[mpf], weights: list[mpf], degree: int, points: list[mpf])
                     peaks[-1] = k
             else:
                 peaks.append(k)
-        while len(peaks) > n:  # drop the smallest; in the middle with a neighbour, so that signs go on alternating
+        while (
+            len(peaks) > n
+        ):  # drop the smallest; in the middle with a neighbour, so that signs go on alternating
             least = min(range(len(peaks)), key=lambda i: abs(errors[peaks[i]]))
             if len(peaks) == n + 1 or least in (0, len(peaks) - 1):
                 del peaks[0 if abs(errors[peaks[0]]) < abs(errors[peaks[-1]]) else -1]
@@ -75,7 +77,13 @@ def fit(
         error = max(abs(w * v) for v, w in zip(rest, weights, strict=True))
         rest = [v / x for v, x in zip(rest, points, strict=True)]
         weights = [w * abs(x) for w, x in zip(weights, points, strict=True)]
-    print(f"# {name}: error 2^{float(mp.log(error, 2)):.1f}", f"{name} = (", *(f"    {c!r}," for c in out), ")", sep="\n")
+    print(
+        f"# {name}: error 2^{float(mp.log(error, 2)):.1f}",
+        f"{name} = (",
+        *(f"    {c!r}," for c in out),
+        ")",
+        sep="\n",
+    )
 
 
 def split(name: str, value: mpf, parts: int, *, bits: int = 24) -> None:
@@ -109,11 +117,26 @@ if __name__ == "__main__":
     fit("EXP2", lambda x: (mp.power(2, x) - 1) / x, lambda x: abs(x) / mp.power(2, x), 5, -0.50001, 0.50001)
     low, high = 2**-0.5 - 1, 2**0.5 - 1
     for name, base, given in (("LOG", mpf(1), (-0.5,)), ("LOG2", ln2, ())):
-        fit(name, lambda x: (mp.log1p(x) - x) / x**2 / base, lambda x: x**2 / abs(mp.log1p(x)) * base, 8, low, high, given=given)
+        fit(
+            name,
+            lambda x: (mp.log1p(x) - x) / x**2 / base,
+            lambda x: x**2 / abs(mp.log1p(x)) * base,
+            8,
+            low,
+            high,
+            given=given,
+        )
     # In terms of t = x^2, so that only even powers are fitted.
     root = mp.sqrt
     q = (float(mp.pi) / 4 * 1.0005) ** 2
-    fit("SIN", lambda t: (mp.sin(root(t)) / root(t) - 1) / t, lambda t: t * root(t) / mp.sin(root(t)), 2, 1e-9, q)
+    fit(
+        "SIN",
+        lambda t: (mp.sin(root(t)) / root(t) - 1) / t,
+        lambda t: t * root(t) / mp.sin(root(t)),
+        2,
+        1e-9,
+        q,
+    )
     fit("COS", lambda t: (mp.cos(root(t)) - 1 + t / 2) / t**2, lambda t: t**2 / mp.cos(root(t)), 2, 1e-6, q)
     fit("ERF", lambda t: mp.erf(root(t)) / root(t) - 1, lambda t: root(t) / mp.erf(root(t)), 6, 1e-12, 1.0)
     # erf = 1 - 2^p(x): an error d of p is an error of about d * ln2 * erfc(x).

@@ -26,7 +26,8 @@ def launch(kernel: Any, grid: Any, *args: Any, **keywords: Any) -> Any:
 
 def on_device(arg: Any) -> Any:
     if isinstance(arg, tuple):
-        return tuple(map(on_device, arg))
+        parts = tuple(map(on_device, arg))
+        return type(arg)(*parts) if hasattr(arg, "_fields") else parts
     if isinstance(arg, Typed):
         return DeviceArray.wrap(arg.bits.view(dtype_of(arg.dtype).storage), arg.dtype)
     return DeviceArray.wrap(arg) if isinstance(arg, np.ndarray) else arg

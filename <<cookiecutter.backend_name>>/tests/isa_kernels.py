@@ -131,7 +131,9 @@ def map_lanes(
             bytes_type, zero = vector("i8", lanes), f"%{name}_zero"
             body.append(f"%{name}_bytes = isa.load {place} : {bytes_type}")
             body.append(f"{zero} = isa.const 0 : i8 : {bytes_type}")
-            body.append(f"%{name} = isa.cmpi 1, %{name}_bytes, {zero} : {bytes_type} -> {vector('i1', lanes)}")
+            body.append(
+                f"%{name} = isa.cmpi 1, %{name}_bytes, {zero} : {bytes_type} -> {vector('i1', lanes)}"
+            )
         else:
             body.append(f"%{name} = isa.load {place} : {vector(element, lanes)}")
     outputs: dict[str, np.ndarray] = {}

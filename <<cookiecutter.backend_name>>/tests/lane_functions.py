@@ -69,7 +69,11 @@ class BlockSink:
 
     def const(self, value: int | float, ty: Attribute) -> SSAValue:
         element = element_of(ty)
-        attr: Any = IntegerAttr(int(value), element) if isinstance(element, IntegerType) else FloatAttr(value, element)
+        attr: Any = (
+            IntegerAttr(int(value), element)
+            if isinstance(element, IntegerType)
+            else FloatAttr(value, element)
+        )
         return self.emit(lanes.Const, [], ty, {"value": attr})
 
 
@@ -79,7 +83,9 @@ class LaneFunction:
     Special functions are expanded, as they are in a kernel, unless `expand` says no. ``module`` is the kernel.
     """
 
-    def __init__(self, arguments: str, result: str, rule: Rule, count: int = 16, *, expand: bool = True) -> None:
+    def __init__(
+        self, arguments: str, result: str, rule: Rule, count: int = 16, *, expand: bool = True
+    ) -> None:
         self._result, self._count = result, count
         block = Block(arg_types=[i64] * (len(arguments) + 1))
         sink = BlockSink(block)
@@ -116,13 +122,17 @@ class LaneFunction:
         image = load_image(compile_llvm(emit_module(self.module)), "k")
         self._image = image
         pointer, number = ctypes.c_void_p, ctypes.c_int64
-        self._run = ctypes.CFUNCTYPE(ctypes.c_int32, pointer, pointer, pointer, number, number)(image.addresses["k"])
+        self._run = ctypes.CFUNCTYPE(ctypes.c_int32, pointer, pointer, pointer, number, number)(
+            image.addresses["k"]
+        )
 
     def __call__(self, *arrays: np.ndarray) -> np.ndarray:
         """Element by element; the arrays are of one length."""
         size = len(arrays[0])
         padding = -size % self._count
-        padded = [np.concatenate([a, a[:1].repeat(padding)]) if padding else np.ascontiguousarray(a) for a in arrays]
+        padded = [
+            np.concatenate([a, a[:1].repeat(padding)]) if padding else np.ascontiguousarray(a) for a in arrays
+        ]
         out = np.empty(size + padding, MEMORY[self._result])
         slots = np.array([a.ctypes.data for a in [*padded, out]], np.uint64)
         programs = len(out) // self._count
@@ -131,5 +141,3 @@ class LaneFunction:
         workspace = -(-scratch.ctypes.data // 64) * 64
         assert self._run(slots.ctypes.data, workspace, launch.ctypes.data, 0, programs) == 0
         return out[:size]
-
-

@@ -108,7 +108,9 @@ class NativeKernel:
             metadata.parameters = parameters
         self.launch: Callable[..., None] = make_launcher(SimpleNamespace(signature=signature), metadata)
 
-    def __call__(self, grid: tuple[Any, Any, Any], *args: Any, hooks: tuple[Any, Any] = (None, None), note: Any = None) -> None:
+    def __call__(
+        self, grid: tuple[Any, Any, Any], *args: Any, hooks: tuple[Any, Any] = (None, None), note: Any = None
+    ) -> None:
         self.launch(*grid, 0, self.entry, (), note, *hooks, *args)
 
 

@@ -79,11 +79,28 @@ COMPARISONS: list[Callable[[Any, Any], Any]] = [
 def integers(bits: int) -> tuple[np.ndarray, np.ndarray]:
     """Pairs of unsigned numbers: all pairs of edge values, small shift amounts, random ones of random size."""
     top = 2**bits
-    edges = [0, 1, 2, 3, 7, bits - 1, bits, bits + 1, top // 2 - 1, top // 2, top // 2 + 1, top - 2, top - 1, top // 3]
+    edges = [
+        0,
+        1,
+        2,
+        3,
+        7,
+        bits - 1,
+        bits,
+        bits + 1,
+        top // 2 - 1,
+        top // 2,
+        top // 2 + 1,
+        top - 2,
+        top - 1,
+        top // 3,
+    ]
     pairs = [(a, b) for a in edges for b in edges]
     pairs += [(top // 3, shift) for shift in range(bits)] + [(top - 9, shift) for shift in range(bits)]
     while len(pairs) < SIZE:
-        a, b = (int.from_bytes(RNG.bytes(8), "little") % 2 ** int(RNG.integers(1, bits + 1)) for _ in range(2))
+        a, b = (
+            int.from_bytes(RNG.bytes(8), "little") % 2 ** int(RNG.integers(1, bits + 1)) for _ in range(2)
+        )
         pairs.append((a, b))
     unsigned = np.dtype(f"u{bits // 8}")
     return tuple(np.array(column, unsigned) for column in zip(*pairs, strict=True))  # type: ignore[return-value]
@@ -118,7 +135,9 @@ def test_division_and_shifts_by_constants(lanes: int, divisor: int) -> None:
     lhs, _ = integers(32)
     ty = vector("i32", lanes)
     ops = ("divs", "divu", "rems", "remu", "shl", "shrs", "shru")
-    code = {op: ("i32", f"%c_# = isa.const {divisor} : i32 : {ty}\n%# = isa.{op} %x, %c_# : {ty}") for op in ops}
+    code = {
+        op: ("i32", f"%c_# = isa.const {divisor} : i32 : {ty}\n%# = isa.{op} %x, %c_# : {ty}") for op in ops
+    }
     results = map_lanes({"x": ("i32", lhs)}, code, lanes)
     for op in ops:
         expected = [INTEGER[op](int(x), divisor % 2**32, 32) % 2**32 for x in lhs]
@@ -164,7 +183,9 @@ def floats(element: str, count: int = 2) -> list[np.ndarray]:
         half = (SIZE - len(grid)) // 2
         random = RNG.integers(0, 256, half * dtype.itemsize, np.uint8).view(dtype)
         random = np.where(np.isnan(random), dtype.type(7), random)  # no signalling NaN
-        columns.append(np.concatenate([grid, random, RNG.standard_normal(SIZE - len(grid) - half).astype(dtype)]))
+        columns.append(
+            np.concatenate([grid, random, RNG.standard_normal(SIZE - len(grid) - half).astype(dtype)])
+        )
     return columns
 
 
@@ -219,7 +240,9 @@ def libm(name: str, element: str, *columns: np.ndarray) -> np.ndarray:
     function = getattr(ctypes.CDLL(ctypes.util.find_library("m")), name + ("f" if element == "f32" else ""))
     scalar = ctypes.c_float if element == "f32" else ctypes.c_double
     function.restype, function.argtypes = scalar, [scalar] * len(columns)
-    return np.array([function(*[float(v) for v in row]) for row in zip(*columns, strict=True)], columns[0].dtype)
+    return np.array(
+        [function(*[float(v) for v in row]) for row in zip(*columns, strict=True)], columns[0].dtype
+    )
 
 
 @pytest.mark.parametrize("element", ["f32", "f64"])
@@ -271,7 +294,12 @@ def test_library_functions(lanes: int, element: str) -> None:
 def test_library_function_with_an_integer_argument() -> None:
     x = np.array([1.0, -3.5, 0.1, 1e-40] * 4, np.float32)
     power = np.arange(-8, 8, dtype=np.int32)
-    code = {"scaled": ("f32", '%# = isa.math "ldexp"(%x, %n) : (vector<16xf32>, vector<16xi32>) -> vector<16xf32>')}
+    code = {
+        "scaled": (
+            "f32",
+            '%# = isa.math "ldexp"(%x, %n) : (vector<16xf32>, vector<16xi32>) -> vector<16xf32>',
+        )
+    }
     results = map_lanes({"x": ("f32", x), "n": ("i32", power)}, code, 16)
     np.testing.assert_array_equal(results["scaled"], np.ldexp(x, power))
 

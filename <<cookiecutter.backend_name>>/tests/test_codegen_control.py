@@ -140,10 +140,20 @@ COUNT = """%none = isa.const 0 : i32 : i32
 
 @pytest.mark.parametrize(
     ("start", "stop", "step"),
-    [(0, 10, 1), (0, 10, 3), (-5, 6, 2), (5, 5, 1), (6, 5, 1), (2**31 - 10, 2**31 - 1, 7), (-(2**31), 2**31 - 1, 2**30)],
+    [
+        (0, 10, 1),
+        (0, 10, 3),
+        (-5, 6, 2),
+        (5, 5, 1),
+        (6, 5, 1),
+        (2**31 - 10, 2**31 - 1, 7),
+        (-(2**31), 2**31 - 1, 2**30),
+    ],
 )
 @pytest.mark.parametrize("constant", [False, True])
-def test_loops_count_and_never_run_past_the_end_of_the_type(start: int, stop: int, step: int, constant: bool) -> None:
+def test_loops_count_and_never_run_past_the_end_of_the_type(
+    start: int, stop: int, step: int, constant: bool
+) -> None:
     body = COUNT
     if constant:
         for name, value in zip(("%a0", "%a1", "%a2"), (start, stop, step), strict=True):
@@ -283,6 +293,35 @@ def test_blocks_with_arguments() -> None:
     assert [int(run_scalar(body, n)[0]) for n in range(6)] == [n * (n - 1) for n in range(6)]
 
 
+def test_region_of_blocks_inside_of_a_loop() -> None:
+    """An scf.execute_region with two exits, one of them from inside of a nested one."""
+    body = """%zero = isa.const 0 : i32 : i32
+    %one = isa.const 1 : i32 : i32
+    %total = scf.for %i = %zero to %a0 step %one iter_args(%sum = %zero) -> (i32) : i32 {
+      %term = scf.execute_region -> (i32) {
+        %bit = isa.and %i, %one : i32
+        %odd = isa.cmpi 1, %bit, %zero : i32 -> i1
+        cf.cond_br %odd, ^odd(%i : i32), ^even
+      ^even:
+        scf.yield %one : i32
+      ^odd(%j: i32):
+        %square = scf.execute_region -> (i32) {
+          %s = isa.muli %j, %j : i32
+          cf.br ^end(%s : i32)
+        ^end(%r: i32):
+          scf.yield %r : i32
+        }
+        scf.yield %square : i32
+      }
+      %next = isa.addi %sum, %term : i32
+      scf.yield %next : i32
+    }
+    isa.store %total, %o : i32
+    isa.return"""
+    expected = [sum(i * i if i % 2 else 1 for i in range(n)) for n in range(7)]
+    assert [int(run_scalar(body, n)[0]) for n in range(7)] == expected
+
+
 def test_both_sides_of_a_branch_to_one_block() -> None:
     body = """%one = isa.const 1 : i32 : i32
     %two = isa.const 2 : i32 : i32
@@ -337,9 +376,8 @@ def test_printing_reaches_standard_output() -> None:
 
 
 def test_an_operation_without_machine_code_is_refused() -> None:
-    body = "%r = scf.execute_region -> (i32) {\n%c = isa.const 1 : i32 : i32\nscf.yield %c : i32\n}\nisa.return"
-    with pytest.raises(UnsupportedOperation, match="scf.execute_region"):
-        emit_module(parse_kernel({}, body))
+    with pytest.raises(UnsupportedOperation, match=r"cf\.assert"):
+        emit_module(parse_kernel({"a": "i1"}, 'cf.assert %a, "no"\nisa.return'))
 
 
 def test_what_llvm_rejects_is_an_error_that_keeps_the_text() -> None:

@@ -7,10 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 from isa_kernels import HOSTS, TYPES, map_lanes, vector
-from xdsl.context import Context
-
-from <<cookiecutter.package_name>>.codegen.llvm import emit_module
-from <<cookiecutter.package_name>>.errors import UnsupportedOperation
 
 _SHAPES = (("native", 1), ("native", 16), ("native", 64), ("avx2", 8), ("avx2", 1), ("sse2", 16), ("sse2", 1))
 SHAPES = [pytest.param(HOSTS[host], lanes, id=f"{host}-{lanes}") for host, lanes in _SHAPES if host in HOSTS]
@@ -167,7 +163,10 @@ def test_between_narrow_floats(host: Any, lanes: int) -> None:
     for source in ("f16", "bf16"):
         narrow = f"%n_# = isa.bitcast %x : {vector('i16', lanes)} -> {vector(source, lanes)}"
         code = {
-            form: (form, f'{narrow}\n%# = isa.truncf "rtne", %n_# : {vector(source, lanes)} -> {vector(form, lanes)}')
+            form: (
+                form,
+                f'{narrow}\n%# = isa.truncf "rtne", %n_# : {vector(source, lanes)} -> {vector(form, lanes)}',
+            )
             for form in ("f8E5M2", "f8E4M3FN")
         }
         results = map_lanes({"x": ("i16", codes)}, code, lanes, host)
@@ -183,7 +182,12 @@ def test_between_narrow_floats(host: Any, lanes: int) -> None:
 def test_floats_to_integers_saturate(host: Any, lanes: int, source: str) -> None:
     dtype = np.dtype(TYPES[source])
     edges = [0.0, -0.0, 0.5, -0.5, 0.99999, -0.99999, np.inf, -np.inf, np.nan, 1e30, -1e30, 1.5, -1.5]
-    edges += [sign * 2.0**power + off for sign in (1, -1) for power in (7, 8, 15, 16, 31, 32, 63, 64) for off in (-1, 0, 1)]
+    edges += [
+        sign * 2.0**power + off
+        for sign in (1, -1)
+        for power in (7, 8, 15, 16, 31, 32, 63, 64)
+        for off in (-1, 0, 1)
+    ]
     x = np.array(edges, dtype)
     random = RNG.standard_normal(2048) * np.exp2(RNG.uniform(-2, 70, 2048))
     x = padded(np.concatenate([x, np.nextafter(x, dtype.type(0)), random.astype(dtype)]))
@@ -197,10 +201,13 @@ def test_floats_to_integers_saturate(host: Any, lanes: int, source: str) -> None
         bits, is_signed = int(name[5:]), name[4] == "i" and name[:5] == "ftosi"
         low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if is_signed else (0, 2**bits - 1)
         expected = [
-            0 if np.isnan(v) else low if v < low else high if v > high else min(int(v), high) for v in x.tolist()
+            0 if np.isnan(v) else low if v < low else high if v > high else min(int(v), high)
+            for v in x.tolist()
         ]
         unsigned = np.dtype(f"u{bits // 8}")
-        np.testing.assert_array_equal(result.view(unsigned), np.array([v % 2**bits for v in expected], unsigned), name)
+        np.testing.assert_array_equal(
+            result.view(unsigned), np.array([v % 2**bits for v in expected], unsigned), name
+        )
 
 
 @pytest.mark.parametrize("element", ["i8", "i16", "i32", "i64"])
@@ -209,7 +216,9 @@ def test_integers_to_floats_and_other_widths(host: Any, lanes: int, element: str
     bits = int(element[1:])
     unsigned = np.dtype(f"u{bits // 8}")
     edges = [0, 1, 2**bits - 1, 2 ** (bits - 1), 2 ** (bits - 1) - 1, 2 ** (bits - 1) + 1, 2**bits - 2]
-    numbers = edges + [int.from_bytes(RNG.bytes(8), "little") % 2 ** int(RNG.integers(1, bits + 1)) for _ in range(2041)]
+    numbers = edges + [
+        int.from_bytes(RNG.bytes(8), "little") % 2 ** int(RNG.integers(1, bits + 1)) for _ in range(2041)
+    ]
     if bits == 64:  # around the places where f32 and f64 round
         numbers += [2**p + o for p in (24, 25, 53, 54, 62) for o in range(-3, 4)]
         numbers += [2**63 + 2**39 + 1, 2**63 + 2**39 - 1, 2**63 + 2**39, 2**62 + 2**38 + 1]
@@ -217,7 +226,10 @@ def test_integers_to_floats_and_other_widths(host: Any, lanes: int, element: str
     code: dict[str, tuple[str, str]] = {}
     for target in ("f32", "f64"):
         for op in ("sitof", "uitof"):
-            code[op + target] = (target, f"%# = isa.{op} %x : {vector(element, lanes)} -> {vector(target, lanes)}")
+            code[op + target] = (
+                target,
+                f"%# = isa.{op} %x : {vector(element, lanes)} -> {vector(target, lanes)}",
+            )
     for width in (8, 16, 32, 64):
         for op in ("exts", "extu") if width > bits else ("trunci",) if width < bits else ():
             ty = f"i{width}"
@@ -226,7 +238,9 @@ def test_integers_to_floats_and_other_widths(host: Any, lanes: int, element: str
     views = {"s": x.view(TYPES[element]), "u": x}
     for name, result in results.items():
         if name.startswith("trunc"):
-            np.testing.assert_array_equal(result.view(f"u{result.itemsize}"), x.astype(f"u{result.itemsize}"), name)
+            np.testing.assert_array_equal(
+                result.view(f"u{result.itemsize}"), x.astype(f"u{result.itemsize}"), name
+            )
         else:
             view = views[name[3] if name.startswith("ext") else name[0]]
             np.testing.assert_array_equal(result, view.astype(result.dtype), name)

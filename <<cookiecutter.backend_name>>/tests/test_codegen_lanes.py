@@ -16,7 +16,9 @@ def test_constants(lanes: int) -> None:
         "f32": ("0.1", np.float32(0.1)), "f64": ("0.1", 0.1), "f16": ("0.1", np.float16(0.1).view(np.uint16)),
         "bf16": ("0.1", 0x3DCD),
     }  # fmt: skip
-    code = {ty: (ty, f"%# = isa.const {value} : {ty} : {vector(ty, lanes)}") for ty, (value, _) in values.items()}
+    code = {
+        ty: (ty, f"%# = isa.const {value} : {ty} : {vector(ty, lanes)}") for ty, (value, _) in values.items()
+    }
     code["inf"] = ("f32", f"%# = isa.const 0xFF800000 : f32 : {vector('f32', lanes)}")
     code["nan"] = ("f32", f"%# = isa.const 0x7FC00000 : f32 : {vector('f32', lanes)}")
     code["minus"] = ("f64", f"%# = isa.const -0.0 : f64 : {vector('f64', lanes)}")
@@ -51,7 +53,10 @@ def test_shuffles(lanes: int, element: str) -> None:
         for name, order in orders.items()
     }
     scalar, middle = vector(element, 1), lanes // 2
-    code["middle"] = (element, f"%one_# = isa.extract %y[{middle}] : {ty} -> {scalar}\n%# = isa.splat %one_# : {scalar} -> {ty}")
+    code["middle"] = (
+        element,
+        f"%one_# = isa.extract %y[{middle}] : {ty} -> {scalar}\n%# = isa.splat %one_# : {scalar} -> {ty}",
+    )
     pick = f"isa.shuffle %x, %y, [{lanes + 1}] : {ty} -> {scalar}"
     code["picked"] = (element, f"%one_# = {pick}\n%# = isa.splat %one_# : {scalar} -> {ty}")
     short = vector(element, lanes // 2)

@@ -22,7 +22,9 @@ SHAPES = [
 TYPES = {"f32": np.float32, "f64": np.float64, "i8": np.int8, "i32": np.int32}
 
 
-def mma_kernel(m: int, n: int, k: int, pitches: tuple[int, int, int], operand: str, acc: str, host: Any) -> IsaKernel:
+def mma_kernel(
+    m: int, n: int, k: int, pitches: tuple[int, int, int], operand: str, acc: str, host: Any
+) -> IsaKernel:
     lda, ldb, ldc = pitches
     body = f"""isa.mma %c, %a, %b tile({m}, {n}, {k}) pitch({lda}, {ldb}, {ldc}) : {operand} -> {acc}
     isa.return"""

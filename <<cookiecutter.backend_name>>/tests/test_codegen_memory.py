@@ -14,7 +14,15 @@ from isa_kernels import HOSTS, NATIVE, TYPES, IsaKernel, parse_kernel, vector
 from <<cookiecutter.package_name>>.codegen.llvm import emit_module
 from <<cookiecutter.package_name>>.errors import BackendError
 
-_SHAPES = (("native", 1), ("native", 8), ("native", 16), ("native", 64), ("avx2", 16), ("avx2", 1), ("sse2", 8))
+_SHAPES = (
+    ("native", 1),
+    ("native", 8),
+    ("native", 16),
+    ("native", 64),
+    ("avx2", 16),
+    ("avx2", 1),
+    ("sse2", 8),
+)
 SHAPES = [pytest.param(HOSTS[host], lanes, id=f"{host}-{lanes}") for host, lanes in _SHAPES if host in HOSTS]
 ELEMENTS = ["i8", "i16", "i32", "i64", "f16", "f32", "f64"]
 PAGE = mmap.PAGESIZE
@@ -70,7 +78,11 @@ def test_unaligned_loads_and_stores(host: Any, lanes: int, element: str) -> None
     page, out = GuardedPage(), GuardedPage()
     page.bytes[:] = RNG.integers(0, 256, PAGE)
     size = lanes * np.dtype(TYPES[element]).itemsize
-    for source, target in ((page.start, out.start), (page.end - size, out.end - size), (page.start + 1, out.start + 3)):
+    for source, target in (
+        (page.start, out.start),
+        (page.end - size, out.end - size),
+        (page.start + 1, out.start + 3),
+    ):
         out.bytes[:] = 0
         assert kernel(source, target) == 0
         i, o = source - page.start, target - out.start
@@ -182,7 +194,9 @@ KINDS = {
 }
 
 
-def atomic_kernel(element: str, lanes: int, kind: str, host: Any = NATIVE, ordering: str = "acq_rel") -> IsaKernel:
+def atomic_kernel(
+    element: str, lanes: int, kind: str, host: Any = NATIVE, ordering: str = "acq_rel"
+) -> IsaKernel:
     ty, predicate, addresses = vector(element, lanes), vector("i1", lanes), vector("i64", lanes)
     body = f"""{load_mask(lanes)}
     %to = isa.load %t : {addresses}

@@ -140,19 +140,15 @@ def named_tuples(out, sizes, nested):
 
 
 def test_tuples() -> None:
-    """R21: tuples of pointers, of sizes (one of them 1) and of constants; an optional pointer; nested and named ones."""
+    """R21: tuples of pointers, sizes (one of them 1) and constants; an optional pointer; nested and named."""
     first, second = np.zeros(1, np.int32), np.zeros(1, np.int32)
     launch(tuples, (1,), (first, second), (7, 1), None, CONSTANTS=(10, 20))
     assert (first[0], second[0]) == (17, 21)
     launch(tuples, (1,), (first, second), (7, 1), np.full(1, 100, np.int32), CONSTANTS=(10, 20))
     assert (first[0], second[0]) == (100, 21)
     out = np.zeros(2, np.int32)
-    launch(named_tuples, (1,), out, DeviceSizes(3, 4), (1, (2, 3)))
+    launch(named_tuples, (1,), out, Sizes(3, 4), (1, (2, 3)))
     assert out.tolist() == [304, 321]
-
-
-def DeviceSizes(rows: int, columns: int) -> Any:
-    return Sizes(rows, columns)
 
 
 def test_views(to_device: ToDevice) -> None:
@@ -165,7 +161,6 @@ def test_views(to_device: ToDevice) -> None:
 
 def test_flipped_view() -> None:
     """R12: a host-side view with a negative stride."""
-
     out, x = np.zeros(8, np.float32), np.arange(8, dtype=np.float32)
     view = DeviceArray.wrap(x).flip(0)
     strided_copy[(1,)](view, DeviceArray.wrap(out), view.stride(0), N=8)

@@ -9,7 +9,16 @@ import sys
 import numpy as np
 import pytest
 
-from <<cookiecutter.package_name>>.examples import cases, demo, dropout, fused_attention, layer_norm, libdevice, matmul, vector_add
+from <<cookiecutter.package_name>>.examples import (
+    cases,
+    demo,
+    dropout,
+    fused_attention,
+    layer_norm,
+    libdevice,
+    matmul,
+    vector_add,
+)
 from <<cookiecutter.package_name>>.runtime.array import DeviceArray
 
 FLOATS = ["float32", "float16", "bfloat16"]
@@ -46,7 +55,10 @@ def test_matmul_with_activation() -> None:
 def test_matmul_of_strided_matrices() -> None:
     """Transposed inputs and a transposed output: only strides differ."""
     generator = np.random.default_rng(0)
-    a, b = generator.uniform(-1, 1, (40, 70)).astype(np.float32), generator.uniform(-1, 1, (30, 40)).astype(np.float32)
+    a, b = (
+        generator.uniform(-1, 1, (40, 70)).astype(np.float32),
+        generator.uniform(-1, 1, (30, 40)).astype(np.float32),
+    )
     out = DeviceArray.zeros((30, 70), "float32")
     matmul.run(DeviceArray.from_numpy(a).T, DeviceArray.from_numpy(b).T, out.T)
     np.testing.assert_allclose(out.numpy().T, a.T @ b.T, rtol=1e-4, atol=1e-5)

@@ -32,7 +32,7 @@ def contended_add(slots, old, N: tl.constexpr):
 
 @pytest.mark.parametrize("dtype", TYPES)
 def test_contended_add(dtype: str) -> None:
-    """R14: three programs of 32 lanes add 1 to slot ``lane % 2`` where ``lane % 3 != 0``; old values are all distinct."""
+    """R14: three programs of 32 lanes add 1 to slot ``lane % 2`` where ``lane % 3``; no old value is seen twice."""
     slots, old = cells([0, 0], dtype), cells([-1 if dtype[0] != "u" else 99] * 96, dtype)
     launch(contended_add, (3,), slots, old, N=32)
     assert numbers(slots) == [30, 33]

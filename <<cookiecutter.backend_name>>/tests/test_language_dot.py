@@ -124,6 +124,10 @@ def narrow_accumulator(a, b, out, N: tl.constexpr):
 
 def test_fp16_accumulator() -> None:
     """``out_dtype=tl.float16``: at least as exact as rounding every sum to fp16."""
-    a, b, out = random((16, 16), "float16"), random((16, 16), "float16", seed=1), np.zeros((16, 16), np.float16)
+    a, b, out = (
+        random((16, 16), "float16"),
+        random((16, 16), "float16", seed=1),
+        np.zeros((16, 16), np.float16),
+    )
     launch(narrow_accumulator, (1,), a, b, out, N=16)
     np.testing.assert_allclose(out, a.astype(np.float32) @ b.astype(np.float32), rtol=2e-2, atol=2e-2)

@@ -59,13 +59,17 @@ def load_shifted(x, out, shift, low, high, N: tl.constexpr):
 @triton.jit
 def store_shifted(x, value, shift, low, high, N: tl.constexpr):
     lanes = tl.arange(0, N)
-    tl.store(x + (lanes - shift), (lanes + value).to(x.dtype.element_ty), mask=(lanes >= low) & (lanes < high))
+    tl.store(
+        x + (lanes - shift), (lanes + value).to(x.dtype.element_ty), mask=(lanes >= low) & (lanes < high)
+    )
 
 
 @triton.jit
 def add_shifted(x, value, shift, low, high, N: tl.constexpr):
     lanes = tl.arange(0, N)
-    tl.atomic_add(x + (lanes - shift), (lanes + value).to(x.dtype.element_ty), mask=(lanes >= low) & (lanes < high))
+    tl.atomic_add(
+        x + (lanes - shift), (lanes + value).to(x.dtype.element_ty), mask=(lanes >= low) & (lanes < high)
+    )
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -88,7 +92,9 @@ def test_masked_load_beside_forbidden_pages(pages: GuardedPages, dtype: str, end
 @pytest.mark.parametrize("kernel", [store_shifted, add_shifted], ids=["store", "atomic_add"])
 @pytest.mark.parametrize("dtype", ["int32", "float32", "int64"])
 @pytest.mark.parametrize("end", ["lower", "upper"])
-def test_masked_write_beside_forbidden_pages(pages: GuardedPages, kernel: object, dtype: str, end: str) -> None:
+def test_masked_write_beside_forbidden_pages(
+    pages: GuardedPages, kernel: object, dtype: str, end: str
+) -> None:
     """R01: the same for stores and atomics; bytes beside the live lanes keep their values."""
     inside = pages.array(dtype)
     inside[:] = 0

@@ -66,7 +66,14 @@ def test_scalars(kind: str, value: Any, packed: str) -> None:
 
 @pytest.mark.parametrize(
     ("value", "bits"),
-    [(1.0, 0x3F80), (1.00390625, 0x3F80), (1.01171875, 0x3F82), (3.4e38, 0x7F80), (-0.0, 0x8000), (float("-inf"), 0xFF80)],
+    [
+        (1.0, 0x3F80),
+        (1.00390625, 0x3F80),
+        (1.01171875, 0x3F82),
+        (3.4e38, 0x7F80),
+        (-0.0, 0x8000),
+        (float("-inf"), 0xFF80),
+    ],
 )
 def test_bfloat16_is_rounded_to_nearest_even(value: float, bits: int) -> None:
     assert bfloat16_bits(value) == bits
@@ -121,7 +128,9 @@ def test_addresses_and_objects_with_data_ptr_only() -> None:
 
 
 def test_tensor_elsewhere_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(launcher, "_tensors_may_be_elsewhere", lambda: True)  # as where torch is no CPU-only build
+    monkeypatch.setattr(
+        launcher, "_tensors_may_be_elsewhere", lambda: True
+    )  # as where torch is no CPU-only build
 
     class Device:
         type = "cuda"
@@ -198,7 +207,10 @@ def test_empty_grid_runs_nothing(grid: tuple[int, int, int]) -> None:
 def test_hooks_frame_the_launch() -> None:
     out = DeviceArray.zeros(2, "int32")
     calls: list[Any] = []
-    hooks = (lambda note: calls.append(("enter", note, out.numpy().sum())), lambda note: calls.append(("exit", note, out.numpy().sum())))
+    hooks = (
+        lambda note: calls.append(("enter", note, out.numpy().sum())),
+        lambda note: calls.append(("exit", note, out.numpy().sum())),
+    )
     kernel = counting_kernel(traps=[("assert", "no", "k.py", 3)])
     kernel((2, 1, 1), out, 1, NEVER, hooks=hooks, note="n")
     assert calls == [("enter", "n", 0), ("exit", "n", 2)]
@@ -209,7 +221,9 @@ def test_hooks_frame_the_launch() -> None:
 
 def test_other_traps() -> None:
     kernel = counting_kernel(traps=[("overflow", "int32 addition", "", 0)])
-    with pytest.raises(RuntimeError, match=r"device-side overflow check failed: int32 addition \(kernel count\)"):
+    with pytest.raises(
+        RuntimeError, match=r"device-side overflow check failed: int32 addition \(kernel count\)"
+    ):
         kernel(ONE, DeviceArray.zeros(1, "int32"), 1, 0)
     with pytest.raises(Exception, match="unknown trap code 1"):
         counting_kernel()(ONE, DeviceArray.zeros(1, "int32"), 1, 0)
@@ -218,13 +232,19 @@ def test_other_traps() -> None:
 def test_missing_symbol_is_named() -> None:
     from <<cookiecutter.package_name>>.codegen.object_code import compile_llvm
 
-    image = compile_llvm("declare i32 @no_such_function()\ndefine i32 @k() {\n %x = call i32 @no_such_function()\n ret i32 %x\n}")
+    image = compile_llvm(
+        "declare i32 @no_such_function()\ndefine i32 @k() {\n %x = call i32 @no_such_function()\n ret i32 %x\n}"
+    )
     assert undefined_symbols(image) == ["no_such_function"]
-    with pytest.raises(LoadError, match="object code of k calls no_such_function, which no library of this process has"):
+    with pytest.raises(
+        LoadError, match="object code of k calls no_such_function, which no library of this process has"
+    ):
         load_image(image, "k")
 
 
-@pytest.mark.parametrize("damage", [lambda image: b"", lambda image: b"garbage" * 9, lambda image: image[: len(image) // 2]])
+@pytest.mark.parametrize(
+    "damage", [lambda image: b"", lambda image: b"garbage" * 9, lambda image: image[: len(image) // 2]]
+)
 def test_damaged_object_code(damage: Any) -> None:
     from <<cookiecutter.package_name>>.codegen.object_code import compile_llvm
 

@@ -112,14 +112,14 @@ def test_cooperative_launches_wait_for_their_turn(threads) -> None:
 def test_workspace_grows_and_is_private(threads) -> None:
     threads(4)
     out = DeviceArray.zeros(256, "int32")
-    for size in (64, 1 <<'<<'>> 20, 4096, 3 <<'<<'>> 20):
+    for size in (64, 2**20, 4096, 3 * 2**20):
         out.zero_()
         counting_kernel(scratch_bytes=size)((256, 1, 1), out, 200, NEVER)
         assert (out.numpy() == 1).all()
 
 
 def test_no_memory_for_the_workspace() -> None:
-    kernel = counting_kernel(scratch_bytes=1 <<'<<'>> 60)
+    kernel = counting_kernel(scratch_bytes=2**60)
     with pytest.raises(MemoryError, match="workspace of kernel count"):
         kernel((4, 1, 1), DeviceArray.zeros(4, "int32"), 1, NEVER)
 

@@ -33,21 +33,48 @@ REFERENCES: dict[type[Operation], Callable[[Any], Any]] = {
 
 ULPS = {
     **{alu.Exp: 0.9, alu.Exp2: 0.85, alu.Log: 0.9, alu.Log2: 1.0},
-    **{alu.Sin: 2.0, alu.Cos: 2.0, alu.Tanh: 2.5, alu.Erf: 1.2},
+    **{alu.Sin: 2.0, alu.Cos: 2.0, alu.Tanh: 2.5, alu.Erf: 1.35},
 }
 """Largest error in f32, in units in the last place of the exact result."""
 
-STEPS = {alu.Exp: 20, alu.Exp2: 20, alu.Log: 33, alu.Log2: 33, alu.Sin: 34, alu.Cos: 35, alu.Tanh: 25, alu.Erf: 40}
+STEPS = {
+    alu.Exp: 23,
+    alu.Exp2: 22,
+    alu.Log: 33,
+    alu.Log2: 33,
+    alu.Sin: 34,
+    alu.Cos: 35,
+    alu.Tanh: 25,
+    alu.Erf: 40,
+}
 """Instructions of an expansion, without constants: creating one takes some 10 us, so each counts."""
 
 CASES = [pytest.param(cls, id=cls.name.rsplit(".", 1)[1]) for cls in FORMULAS]
 EDGES = np.array(
-    [0.0, -0.0, np.inf, -np.inf, np.nan, 1, -1, 0.5, 2, 1e-45, -1e-45, 2**-126, -(2**-126), 3.4028235e38, -3.4028235e38],
+    [
+        0.0,
+        -0.0,
+        np.inf,
+        -np.inf,
+        np.nan,
+        1,
+        -1,
+        0.5,
+        2,
+        1e-45,
+        -1e-45,
+        2**-126,
+        -(2**-126),
+        3.4028235e38,
+        -3.4028235e38,
+    ],
     np.float32,
 )
 
 
-def compiled(cls: type[Operation], letter: str = "f", count: int = 16, *, expand: bool = True) -> LaneFunction:
+def compiled(
+    cls: type[Operation], letter: str = "f", count: int = 16, *, expand: bool = True
+) -> LaneFunction:
     def rule(sink: BlockSink, values: list[SSAValue]) -> SSAValue:
         return sink.emit(cls, values, values[0].type)
 
@@ -94,7 +121,9 @@ def test_f32_edges_bit_by_bit(cls: type[Operation]) -> None:
     special = ~np.isfinite(exact) | (exact == 0) | (np.abs(exact) == 1)
     assert special.sum() >= 3
     np.testing.assert_array_equal(got[special], exact[special])
-    np.testing.assert_array_equal(np.signbit(got[special & ~np.isnan(exact)]), np.signbit(exact[special & ~np.isnan(exact)]))
+    np.testing.assert_array_equal(
+        np.signbit(got[special & ~np.isnan(exact)]), np.signbit(exact[special & ~np.isnan(exact)])
+    )
 
 
 @pytest.mark.parametrize("count", [1, 2, 8, 64])

@@ -157,10 +157,13 @@ def test_atomic_access() -> None:
     module = sample("atomic_access")
     (load,) = ops(module, tt.AtomicLoadOp)
     (store,) = ops(module, tt.AtomicStoreOp)
-    (poll,) = ops(module, tt.AtomicPollOp)
+    poll, limited = ops(module, tt.AtomicPollOp)
+    (divide,) = ops(module, tt.ApproxDivFOp)
     assert load.semantic is tt.MemSemantic.ACQUIRE and load.mask is not None
     assert store.sync_scope is tt.MemSyncScope.SYSTEM and store.val.type == TensorType(i32, [32])
     assert poll.expected.type == i32 and poll.timeout_ns is None
+    assert limited.timeout_ns is not None and limited.timeout_ns.type == i64
+    assert divide.result.type == TensorType(f32, [32])
 
 
 def test_descriptors() -> None:

@@ -566,3 +566,5 @@ if hasattr(tl, "atomic_poll"):
         v = tl.atomic_load(x_ptr + i, mask=i < 3, sem="acquire")
         tl.atomic_store(x_ptr + i, v + 1, mask=i < 3, sem="release", scope="sys")
         tl.atomic_poll(x_ptr, 1)
+        reached = tl.atomic_poll(x_ptr, 2, timeout_ns=1000)
+        tl.store(x_ptr + i, tl.fdiv(v.to(tl.float32), 3.0, approx=True).to(tl.int32), mask=reached)

@@ -15,7 +15,9 @@ from triton.backends.driver import DriverBase
 
 from ..target import ARCH, BACKEND_NAME, SCRATCHPAD_BYTES
 
-WARP_SIZE: Final = 1
+WARP_SIZE: Final = 32
+"""Nominal: a program is one thread of control. Programs that size their work by it find a GPU's value, and what a GPU
+prints once per thread is printed ``num_warps * WARP_SIZE`` times here too."""
 
 DEVICE: Final = zlib.crc32(BACKEND_NAME.encode()) & 0x7FFFFFFF
 """Number of the one device. Triton keeps compiled kernels by this number alone, whatever the driver: it must not be one

@@ -52,7 +52,7 @@ class Options:
     num_warps: int = 4
     num_ctas: int = 1
     num_stages: int = 3
-    warp_size: int = 1
+    warp_size: int = 32
     maxnreg: int | None = None
     launch_pdl: bool = False
     instrumentation_mode: str = ""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Final
 
 from ..dialects.isa import alu as isa
 from .emission import Emitter, emits, integer_type
-from .registers import RegisterType, mangle, spell
+from .lanes import by_parts
+from .registers import RegisterType, spell
 
 # --- instructions that LLVM has under another name -----------------------------------------------------------
 
@@ -78,7 +79,7 @@ def leading_zeros(e: Emitter, op: isa.CountLeadingZeros) -> None:
 
 
 @emits(isa.Shl, isa.ShrU)
-def shift(e: Emitter, op: isa.Shl | isa.ShrU) -> None:
+def shift(e: Emitter, op: isa.Binary) -> None:
     ty = e.type(op.result)
     name = "shl" if isinstance(op, isa.Shl) else "lshr"
     value, amount = e.ref(op.lhs), e.ref(op.rhs)
@@ -105,7 +106,7 @@ def shift_arithmetic(e: Emitter, op: isa.ShrS) -> None:
 
 
 @emits(isa.DivU, isa.RemU)
-def divide_unsigned(e: Emitter, op: isa.DivU | isa.RemU) -> None:
+def divide_unsigned(e: Emitter, op: isa.Binary) -> None:
     ty = e.type(op.result)
     quotient = isinstance(op, isa.DivU)
     lhs, rhs = e.ref(op.lhs), e.ref(op.rhs)
@@ -121,7 +122,7 @@ def divide_unsigned(e: Emitter, op: isa.DivU | isa.RemU) -> None:
 
 
 @emits(isa.DivS, isa.RemS)
-def divide_signed(e: Emitter, op: isa.DivS | isa.RemS) -> None:
+def divide_signed(e: Emitter, op: isa.Binary) -> None:
     ty = e.type(op.result)
     quotient = isinstance(op, isa.DivS)
     lhs, rhs = e.ref(op.lhs), e.ref(op.rhs)
@@ -165,7 +166,7 @@ def _divide(e: Emitter, ty: RegisterType, lhs: str, rhs: str, *, signed: bool, q
 
 
 @emits(isa.MulHS, isa.MulHU)
-def multiply_high(e: Emitter, op: isa.MulHS | isa.MulHU) -> None:
+def multiply_high(e: Emitter, op: isa.Binary) -> None:
     ty = e.type(op.result)
     signed = isinstance(op, isa.MulHS)
     lhs, rhs = e.ref(op.lhs), e.ref(op.rhs)
@@ -201,12 +202,18 @@ def _multiply_high_64(e: Emitter, ty: RegisterType, lhs: str, rhs: str) -> str:
 
 # --- minimum and maximum ------------------------------------------------------------------------------------------
 
-RANGE_MINIMUM, RANGE_MAXIMUM = 4, 5
+RANGE_MINIMUM: Final = 4
+RANGE_MAXIMUM: Final = 5
 """``vrange``'s immediate: operation in bits 0-1, sign of the result as compared in bits 2-3."""
+
+ROUNDING_IN_FORCE: Final = 4
+"""AVX-512's immediate for "do not override the rounding mode"."""
+
+SHORTEST_VECTOR: Final = 128
 
 
 @emits(isa.MinNum, isa.MaxNum)
-def number_extremum(e: Emitter, op: isa.MinNum | isa.MaxNum) -> None:
+def number_extremum(e: Emitter, op: isa.Binary) -> None:
     ty, lhs, rhs = e.type(op.result), e.ref(op.lhs), e.ref(op.rhs)
     largest = isinstance(op, isa.MaxNum)
     ordered = _ordered_extremum(e, ty, lhs, rhs, largest=largest)
@@ -219,7 +226,7 @@ def number_extremum(e: Emitter, op: isa.MinNum | isa.MaxNum) -> None:
 
 
 @emits(isa.Minimum, isa.Maximum)
-def propagating_extremum(e: Emitter, op: isa.Minimum | isa.Maximum) -> None:
+def propagating_extremum(e: Emitter, op: isa.Binary) -> None:
     ty, lhs, rhs = e.type(op.result), e.ref(op.lhs), e.ref(op.rhs)
     largest = isinstance(op, isa.Maximum)
     value = _ordered_extremum(e, ty, lhs, rhs, largest=largest)
@@ -234,28 +241,23 @@ def propagating_extremum(e: Emitter, op: isa.Minimum | isa.Maximum) -> None:
 
 
 def _ordered_extremum(e: Emitter, ty: RegisterType, lhs: str, rhs: str, *, largest: bool) -> str | None:
-    """minNum / maxNum by ``vrange``, register by register; None where the host or the shape has no such instruction."""
+    """minNum / maxNum by ``vrange``, register by register; None where the host has no such instruction."""
     if not e.host.orders_zeros:
         return None
-    fitting = [bits for bits in (512, 256, 128) if bits <= ty.lanes * ty.bits]
-    if not fitting:
-        return None
-    lanes = fitting[0] // ty.bits
-    suffix = "ps" if ty.bits == 32 else "pd"
-    mask = f"i{max(lanes, 8)}"
-    part = spell(ty.element, lanes)
+    width = max(SHORTEST_VECTOR, min(e.host.vector_bits, ty.lanes * ty.bits))
+    lanes = width // ty.bits
+    part, mask = spell(ty.element, lanes), f"i{max(lanes, 8)}"
+    name = f"llvm.x86.avx512.mask.range.p{'s' if ty.bits == 32 else 'd'}.{width}"
+    last = [
+        ("i32", str(RANGE_MAXIMUM if largest else RANGE_MINIMUM)),
+        (part, "zeroinitializer"),
+        (mask, "-1"),
+    ]
+    if width == 512:
+        last.append(("i32", str(ROUNDING_IN_FORCE)))
 
     def one(a: str, b: str) -> str:
-        arguments = [
-            (part, a),
-            (part, b),
-            ("i32", str(RANGE_MAXIMUM if largest else RANGE_MINIMUM)),
-            (part, "zeroinitializer"),
-            (mask, "-1"),
-        ]
-        if fitting[0] == 512:
-            arguments.append(("i32", "4"))  # the rounding mode in force
-        return e.call(part, f"llvm.x86.avx512.mask.range.{suffix}.{fitting[0]}", *arguments)
+        return e.call(part, name, (part, a), (part, b), *last)
 
     return by_parts(e, ty, lanes, one, lhs, rhs)
 
@@ -271,21 +273,6 @@ def _compare_extremum(e: Emitter, ty: RegisterType, lhs: str, rhs: str, *, large
     same = e.let(f"fcmp oeq {ty.text} {lhs}, {rhs}")
     zero = e.let(f"bitcast {ints} {both} to {ty.text}")
     return e.let(f"select {predicate} {same}, {ty.text} {zero}, {ty.text} {value}")
-
-
-def by_parts(e: Emitter, ty: RegisterType, lanes: int, compute: Callable[..., str], *values: str) -> str:
-    """Applies `compute` to pieces of `lanes` lanes of `values` and joins the results (of type `ty`)."""
-    if ty.lanes == lanes:
-        return compute(*values)
-    part, suffixes = spell(ty.element, lanes), (ty.mangled, mangle(ty.element, lanes))
-    result = "poison"
-    for first in range(0, ty.lanes, lanes):
-        index = ("i64", str(first))
-        extract = f"llvm.vector.extract.{suffixes[1]}.{suffixes[0]}"
-        computed = compute(*[e.call(part, extract, (ty.text, value), index) for value in values])
-        insert = f"llvm.vector.insert.{suffixes[0]}.{suffixes[1]}"
-        result = e.call(ty.text, insert, (ty.text, result), (part, computed), index)
-    return result
 
 
 # --- special functions and the math library -----------------------------------------------------------------------

@@ -48,8 +48,10 @@ def atomic_rmw(e: Emitter, op: isa.AtomicRmw) -> None:
         address, value, mask = scalars
         with e.when(mask) as before:
             pointer = e.let(f"inttoptr i64 {address} to ptr")
-            old = _add_narrow(e, ty, pointer, value, ordering) if kind == "fadd" and not ty.is_float else (
-                e.let(f"atomicrmw {OPERATIONS[kind]} ptr {pointer}, {ty.element} {value} {ordering}")
+            old = (
+                _add_narrow(e, ty, pointer, value, ordering)
+                if kind == "fadd" and not ty.is_float
+                else (e.let(f"atomicrmw {OPERATIONS[kind]} ptr {pointer}, {ty.element} {value} {ordering}"))
             )
             then = e.block
         phi = e.phi(ty.element)
@@ -102,7 +104,9 @@ def _add_narrow(e: Emitter, ty: RegisterType, pointer: str, value: str, ordering
     old = e.phi(ty.element)
     old.add(seen, before)
     total = e.let(f"fadd float {widen(e, old.name, 1, form)}, {addend}")
-    current, swapped = _compare_and_swap(e, pointer, ty.element, old.name, narrow(e, total, 1, form, "rtne"), ordering)
+    current, swapped = _compare_and_swap(
+        e, pointer, ty.element, old.name, narrow(e, total, 1, form, "rtne"), ordering
+    )
     old.add(current, e.block)
     e.branch(swapped, done, again)
     e.begin(done)

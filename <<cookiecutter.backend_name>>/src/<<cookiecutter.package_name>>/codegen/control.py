@@ -203,6 +203,28 @@ def conditional_branch(e: Emitter, op: cf.ConditionalBranchOp) -> None:
         e.jump(e.labels[target])
 
 
+@emits(scf.ExecuteRegionOp)
+def execute_region(e: Emitter, op: scf.ExecuteRegionOp) -> None:
+    after = e.label("endregion")
+    phis = [Phi(e.fresh(), register_type(result.type).text) for result in op.results]
+    e.exits.append((after, phis))
+    _emit_blocks(e, op.region)
+    e.exits.pop()
+    e.begin(after)
+    for result, phi in zip(op.results, phis, strict=True):
+        e.lines.append(phi)
+        e.bind(result, phi.name)
+
+
+@emits(scf.YieldOp)
+def leave_region(e: Emitter, op: scf.YieldOp) -> None:
+    """A yield of an ``scf.execute_region``; those of loops and conditions are emitted with them."""
+    after, phis = e.exits[-1]
+    for phi, value in zip(phis, op.operands, strict=True):
+        phi.add(e.ref(value), e.block)
+    e.jump(after)
+
+
 # --- structured control flow ------------------------------------------------------------------------------------
 
 
@@ -211,7 +233,8 @@ def _body(e: Emitter, block: Block, terminator: type[Operation]) -> Sequence[SSA
     last = block.last_op
     if not isinstance(last, terminator):
         raise CompileError(
-            f"a region ends without {terminator.name} (a bug of this backend)", location=location_of(block.parent_op())
+            f"a region ends without {terminator.name} (a bug of this backend)",
+            location=location_of(block.parent_op()),
         )
     e.emit(op for op in block.ops if op is not last)
     return last.operands
@@ -222,7 +245,11 @@ def for_(e: Emitter, op: scf.ForOp) -> None:
     block = op.body.block
     ty = e.type(op.lb).text
     lower, upper, step = e.ref(op.lb), e.ref(op.ub), e.ref(op.step)
-    sign = "u" if isinstance(op.attributes.get("unsignedCmp", op.properties.get("unsignedCmp")), UnitAttr) else "s"
+    sign = (
+        "u"
+        if isinstance(op.attributes.get("unsignedCmp", op.properties.get("unsignedCmp")), UnitAttr)
+        else "s"
+    )
     before, body, after = e.block, e.label("for"), e.label("endfor")
     e.branch(e.let(f"icmp {sign}lt {ty} {lower}, {upper}"), body, after)
 
@@ -295,8 +322,8 @@ def while_(e: Emitter, op: scf.WhileOp) -> None:
     e.begin(body)
     for argument, value in zip(second.args, passed, strict=True):
         e.bind(argument, value)
-    for phi, value in zip(carried, _body(e, second, scf.YieldOp), strict=True):
-        phi.add(e.ref(value), e.block)
+    for phi, following in zip(carried, _body(e, second, scf.YieldOp), strict=True):
+        phi.add(e.ref(following), e.block)
     e.jump(head)
     e.begin(after)
     for result, value in zip(op.res, passed, strict=True):

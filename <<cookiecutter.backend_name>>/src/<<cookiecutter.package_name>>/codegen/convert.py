@@ -53,7 +53,7 @@ def _cast(e: Emitter, op: isa.Conversion, instruction: str) -> None:
 
 
 @emits(isa.FToSI, isa.FToUI)
-def float_to_integer(e: Emitter, op: isa.FToSI | isa.FToUI) -> None:
+def float_to_integer(e: Emitter, op: isa.Conversion) -> None:
     """LLVM's saturating conversions work lane by lane on x86; these selects stay vectors."""
     source, result = e.type(op.source), e.type(op.result)
     signed = isinstance(op, isa.FToSI)
@@ -64,9 +64,13 @@ def float_to_integer(e: Emitter, op: isa.FToSI | isa.FToUI) -> None:
 
     def where(comparison: str, bound: float, instead: int) -> None:
         nonlocal converted
-        outside = e.let(f"fcmp {comparison} {source.text} {value}, {source.fill(float_literal(bound, source))}")
+        outside = e.let(
+            f"fcmp {comparison} {source.text} {value}, {source.fill(float_literal(bound, source))}"
+        )
         constant = result.fill(instead)
-        converted = e.let(f"select {predicate} {outside}, {result.text} {constant}, {result.text} {converted}")
+        converted = e.let(
+            f"select {predicate} {outside}, {result.text} {constant}, {result.text} {converted}"
+        )
 
     where("oge", float(end), end - 1)
     if signed:
@@ -201,7 +205,9 @@ def widen(e: Emitter, value: str, lanes: int, form: NarrowFloat) -> str:
     normal = e.let(f"add {ints} {shifted}, {i32(form.rebias << form.dropped)}")
     # Subnormal numbers count units of 2^(1 - bias - mantissa).
     count = e.let(f"sitofp {ints} {size} to {single}")
-    tiny = e.let(f"fmul {single} {count}, {fill('float', lanes, _power_of_two(1 - form.bias - form.mantissa))}")
+    tiny = e.let(
+        f"fmul {single} {count}, {fill('float', lanes, _power_of_two(1 - form.bias - form.mantissa))}"
+    )
     tiny = e.let(f"bitcast {single} {tiny} to {ints}")
     is_tiny = e.let(f"icmp ult {ints} {size}, {i32(1 << form.mantissa)}")
     result = e.let(f"select {predicate} {is_tiny}, {ints} {tiny}, {ints} {normal}")

@@ -6,7 +6,7 @@ into the table with `emits`; each takes the `Emitter` and the instruction, and b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -23,7 +23,9 @@ EMITTERS: dict[type[Operation], Callable[[Emitter, Any], None]] = {}
 """Instruction class -> the function that emits it."""
 
 
-def emits(*instructions: type[Op]) -> Callable[[Callable[[Emitter, Op], None]], Callable[[Emitter, Op], None]]:
+def emits(
+    *instructions: type[Op],
+) -> Callable[[Callable[[Emitter, Op], None]], Callable[[Emitter, Op], None]]:
     """Enters the decorated function into the table for `instructions`."""
 
     def enter(function: Callable[[Emitter, Op], None]) -> Callable[[Emitter, Op], None]:
@@ -68,7 +70,7 @@ class Module:
 
     @property
     def attributes(self) -> str:
-        """Attributes of every function: without them LLVM splits long registers on CPUs whose tuning prefers shorter ones."""
+        """Attributes of every function; without them LLVM splits registers on CPUs whose tuning prefers short ones."""
         bits = self.host.vector_bits
         return f'nounwind "prefer-vector-width"="{bits}" "min-legal-vector-width"="{bits}"'
 
@@ -103,6 +105,8 @@ class Emitter:
         self.edges: dict[Block, list[Phi]] = {}
         """The phis that stand for the arguments of a block of the kernel's control flow graph."""
         self.labels: dict[Block, str] = {}
+        self.exits: list[tuple[str, list[Phi]]] = []
+        """Where each open ``scf.execute_region`` goes on, and the phis of its results."""
         self._stack: dict[str, str] = {}
         self._count = 0
 
@@ -118,7 +122,9 @@ class Emitter:
         except KeyError:
             raise CompileError(
                 f"a register of type {value.type} is used before it is written (a bug of this backend)",
-                location=location_of(value.owner if isinstance(value.owner, Operation) else value.owner.parent_op()),
+                location=location_of(
+                    value.owner if isinstance(value.owner, Operation) else value.owner.parent_op()
+                ),
             ) from None
 
     def typed(self, value: SSAValue) -> str:
@@ -200,8 +206,8 @@ class Emitter:
         return phi
 
     @contextmanager
-    def when(self, condition: str) -> Iterator[str]:
-        """Emits what the ``with`` block emits so that it runs where `condition` is set; gives the label of the block before."""
+    def when(self, condition: str) -> Generator[str]:
+        """Makes what the ``with`` block emits run only if `condition` is set; gives the label of the block before."""
         before, then, after = self.block, self.label("then"), self.label("endif")
         self.branch(condition, then, after)
         self.begin(then)
@@ -210,7 +216,7 @@ class Emitter:
         self.begin(after)
 
     @contextmanager
-    def loop(self, count: int | str, step: int = 1) -> Iterator[str]:
+    def loop(self, count: int | str, step: int = 1) -> Generator[str]:
         """A loop over an i64 from 0 to `count` (at least 1; a multiple of `step`); gives the counter."""
         before, body, after = self.block, self.label("loop"), self.label("endloop")
         self.jump(body)
@@ -266,7 +272,9 @@ class Emitter:
             emitter = EMITTERS.get(type(op))
             if emitter is None:
                 raise UnsupportedOperation(
-                    f"no machine code is known for {op.name}", location=location_of(op), add_support_in="codegen/"
+                    f"no machine code is known for {op.name}",
+                    location=location_of(op),
+                    add_support_in="codegen/",
                 )
             emitter(self, op)
 

@@ -60,6 +60,11 @@ class HostFeatures:
         return self.has("f16c") or self.is_arm64
 
     @property
+    def gathers(self) -> bool:
+        """Whether vectors of addresses are loaded from faster than one by one."""
+        return self.has("avx512f")
+
+    @property
     def orders_zeros(self) -> bool:
-        """Whether there is a minimum / maximum with -0 < +0 that prefers numbers to NaN (``vrange``), at every width."""
+        """Whether a minimum / maximum with -0 < +0 that prefers numbers to NaN is an instruction (``vrange``)."""
         return self.has("avx512dq") and self.has("avx512vl")

@@ -1,7 +1,7 @@
 """The math library behind `alu.MathCall`: for the reference device C's libm, which the process has loaded.
 
-The functions are those of C99 and POSIX and, where the process has it, glibc's ``exp10``; each has a form for f64 and one,
-with an "f" at its end, for f32. Errors are libm's (glibc: up to 2 ulp, Bessel functions 9 ulp, near their zeros more).
+The functions are those of C99 and POSIX, and glibc's ``exp10``; each has a form for f64 and one, with an "f" at its
+end, for f32. Errors are libm's (glibc: up to 2 ulp, some 10 ulp for the Bessel and gamma functions, near zeros more).
 """
 
 from __future__ import annotations
@@ -12,28 +12,28 @@ from ..errors import UnsupportedOperation
 
 
 class Signature(NamedTuple):
-    """``arguments``: one letter per argument, "x" for one of the function's own format, "i" for an i32; the result is an "x"."""
+    """``arguments``: a letter for each, "x" for a number of the function's own format, "i" for an i32.
+
+    The result is an "x".
+    """
 
     symbol: str
     arguments: str
 
 
 _BY_ARGUMENTS: Final = {
-    "x": (
-        *("acos", "acosh", "asin", "asinh", "atan", "atanh", "cbrt", "ceil", "cos", "cosh", "erf", "erfc", "exp"),
-        *("exp10", "exp2", "expm1", "fabs", "floor", "j0", "j1", "lgamma", "log", "log10", "log1p", "log2", "logb"),
-        *("nearbyint", "rint", "round", "sin", "sinh", "sqrt", "tan", "tanh", "tgamma", "trunc", "y0", "y1"),
-    ),
-    "xx": (
-        *("atan2", "copysign", "fdim", "fmax", "fmin", "fmod", "hypot", "nextafter", "pow", "remainder"),
-    ),
-    "xi": ("ldexp", "scalbn"),
-    "ix": ("jn", "yn"),
-    "xxx": ("fma",),
+    "x": """
+        acos acosh asin asinh atan atanh cbrt ceil cos cosh erf erfc exp exp10 exp2 expm1 fabs floor j0 j1 lgamma
+        log log10 log1p log2 logb nearbyint rint round sin sinh sqrt tan tanh tgamma trunc y0 y1
+    """,
+    "xx": "atan2 copysign fdim fmax fmin fmod hypot nextafter pow remainder",
+    "xi": "ldexp scalbn",
+    "ix": "jn yn",
+    "xxx": "fma",
 }
 
 FUNCTIONS: Final = {
-    name: Signature(name, arguments) for arguments, names in _BY_ARGUMENTS.items() for name in names
+    name: Signature(name, arguments) for arguments, names in _BY_ARGUMENTS.items() for name in names.split()
 }
 """Function name -> its symbol for f64 and its arguments."""
 
@@ -51,7 +51,7 @@ def signature_of(callee: str) -> Signature:
 
 
 def symbol_for(callee: str, element: str) -> str:
-    """The linker symbol of function `callee` for `element`, "f32" or "f64": ``symbol_for("asin", "f32") == "asinf"``.
+    """The symbol of function `callee` for `element`, "f32" or "f64": ``symbol_for("asin", "f32") == "asinf"``.
 
     Raises `UnsupportedOperation` for an unknown function or another element.
     """

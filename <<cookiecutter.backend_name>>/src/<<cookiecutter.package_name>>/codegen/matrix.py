@@ -1,17 +1,14 @@
 """The matrix unit, as a function per tile shape that keeps its accumulators in vector registers.
 
-A tile is cut into register blocks of a few rows times one or two vectors. A block streams through ``k``: each step
-loads the vectors of one row of B and multiplies them with the block's elements of one column of A, each
+A tile is cut into register blocks of a few rows times one or two vectors. A block streams through ``k``: each
+step loads the vectors of one row of B and multiplies them with the block's elements of one column of A, each
 spread over a vector.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
-
-from xdsl.ir import Attribute
 
 from ..dialects.isa import matrix as isa
 from ..errors import UnsupportedOperation
@@ -19,9 +16,9 @@ from ..frontend.locations import location_of
 from .emission import Emitter, Module, emits
 from .host import HostFeatures
 from .lanes import broadcast
-from .registers import mangle, register_type, spell
+from .registers import RegisterType, mangle, register_type, spell
 
-UNROLL: Final = 4
+UNROLL: Final = 2
 """Steps of k in one round of the loop."""
 
 VECTORS_PER_ROW: Final = 2
@@ -36,7 +33,7 @@ TYPES: Final = {("f32", "f32"), ("f64", "f64"), ("i8", "i32"), ("i32", "i32")}
 
 @dataclass(frozen=True)
 class Tile:
-    """One shape of `Mma`; lengths and pitches in elements."""
+    """One shape of `Mma`; lengths and pitches in elements, types those of one element."""
 
     m: int
     n: int
@@ -44,14 +41,13 @@ class Tile:
     lda: int
     ldb: int
     ldc: int
-    operand: str
-    acc: str
+    operand: RegisterType
+    acc: RegisterType
 
     @property
     def symbol(self) -> str:
-        return (
-            f"mma.{self.operand}.{self.acc}.{self.m}x{self.n}x{self.k}.pitch.{self.lda}.{self.ldb}.{self.ldc}"
-        )
+        shape = f"{self.m}x{self.n}x{self.k}.pitch.{self.lda}.{self.ldb}.{self.ldc}"
+        return f"mma.{self.operand.format}.{self.acc.format}.{shape}"
 
 
 @dataclass(frozen=True)
@@ -64,42 +60,33 @@ class Piece:
 
 @emits(isa.Mma)
 def mma(e: Emitter, op: isa.Mma) -> None:
-    tile = Tile(
-        *(attr.value.data for attr in (op.m, op.n, op.k, op.lda, op.ldb, op.ldc)),
-        operand=_format(op.operand_type),
-        acc=_format(op.acc_type),
-    )
-    if (tile.operand, tile.acc) not in TYPES:
+    m, n, k, lda, ldb, ldc = (attr.value.data for attr in (op.m, op.n, op.k, op.lda, op.ldb, op.ldc))
+    tile = Tile(m, n, k, lda, ldb, ldc, register_type(op.operand_type), register_type(op.acc_type))
+    if (tile.operand.format, tile.acc.format) not in TYPES:
         raise UnsupportedOperation(
-            f"the matrix unit does not multiply {tile.operand} into {tile.acc}",
+            f"the matrix unit does not multiply {tile.operand.format} into {tile.acc.format}",
             location=location_of(op),
             add_support_in="codegen/matrix.py",
         )
     if tile.symbol not in e.module.functions:
-        e.module.functions[tile.symbol] = _function(e.module, tile)
+        e.module.functions[tile.symbol] = tile_function(e.module, tile)
     e.do(f"call void @{tile.symbol}(i64 {e.ref(op.acc)}, i64 {e.ref(op.a)}, i64 {e.ref(op.b)})")
 
 
-def _format(ty: Attribute) -> str:
-    return register_type(ty).format
-
-
-def _function(module: Module, tile: Tile) -> str:
+def tile_function(module: Module, tile: Tile) -> str:
+    """The function that multiplies tiles of one shape: ``void SYMBOL(i64 acc, i64 a, i64 b)``."""
     e = Emitter(module)
-    pieces = columns(tile.n, module.host.vector_bits // register_type_bits(tile.acc))
+    acc, a, b = (e.let(f"inttoptr i64 %{name} to ptr") for name in ("acc", "a", "b"))
+    pieces = columns(tile.n, module.host.vector_bits // tile.acc.bits)
     for first in range(0, len(pieces), VECTORS_PER_ROW):
         block = pieces[first : first + VECTORS_PER_ROW]
         rows = rows_of_block(module.host, tile.m, len(block))
         for row in range(0, tile.m, rows):
-            _block(e, tile, range(row, min(row + rows, tile.m)), block)
+            _RegisterBlock(e, tile, range(row, min(row + rows, tile.m)), block).emit(acc, a, b)
     e.do("ret void")
     return e.function(
         f"define internal void @{tile.symbol}(i64 %acc, i64 %a, i64 %b) noinline {module.attributes}"
     )
-
-
-def register_type_bits(form: str) -> int:
-    return int(form[1:])
 
 
 def columns(n: int, lanes: int) -> list[Piece]:
@@ -114,7 +101,7 @@ def columns(n: int, lanes: int) -> list[Piece]:
 
 
 def rows_of_block(host: HostFeatures, m: int, vectors: int) -> int:
-    """Rows of a register block, so that sums, a row of B and a spread element of A fit the registers and blocks are even."""
+    """Rows of a register block: its sums, a row of B and a spread element of A fit the registers; blocks are even."""
     most = (host.vector_registers - vectors - 2) // vectors
     if vectors == 1:
         most = min(most, ROWS_OF_ONE_VECTOR)
@@ -122,94 +109,89 @@ def rows_of_block(host: HostFeatures, m: int, vectors: int) -> int:
     return -(-m // blocks)
 
 
-def _block(e: Emitter, tile: Tile, rows: range, pieces: list[Piece]) -> None:
-    """One register block over all of k."""
-    acc_type = "i32" if tile.acc == "i32" else {"f32": "float", "f64": "double"}[tile.acc]
-    acc_bytes, operand_bytes = register_type_bits(tile.acc) // 8, register_type_bits(tile.operand) // 8
+class _RegisterBlock:
+    """Emits the product of some rows of A with some columns of B."""
 
-    def pointer(base: str, offset: int) -> str:
-        return e.let(f"getelementptr i8, ptr {base}, i64 {offset}")
+    def __init__(self, e: Emitter, tile: Tile, rows: range, pieces: list[Piece]) -> None:
+        self.e = e
+        self.tile = tile
+        self.rows = rows
+        self.pieces = pieces
 
-    acc, a, b = (e.let(f"inttoptr i64 %{name} to ptr") for name in ("acc", "a", "b"))
-    a, b = pointer(a, rows.start * tile.lda * operand_bytes), pointer(b, pieces[0].first * operand_bytes)
-    cells = [(row, piece) for row in rows for piece in pieces]
-    places = [pointer(acc, (row * tile.ldc + piece.first) * acc_bytes) for row, piece in cells]
-    types = [spell(acc_type, piece.width) for _, piece in cells]
-    sums = [
-        e.let(f"load {ty}, ptr {place}, align {acc_bytes}") for ty, place in zip(types, places, strict=True)
-    ]
-    step = _FLOAT_STEP if tile.acc[0] == "f" else _INTEGER_STEP
+    def emit(self, acc: str, a: str, b: str) -> None:
+        """``acc``, ``a`` and ``b``: LLVM names of the tiles' pointers."""
+        e, tile = self.e, self.tile
+        a = self._pointer(a, tile.operand, self.rows.start * tile.lda)
+        b = self._pointer(b, tile.operand, self.pieces[0].first)
+        types = [spell(tile.acc.element, piece.width) for _ in self.rows for piece in self.pieces]
+        places = [
+            self._pointer(acc, tile.acc, row * tile.ldc + piece.first)
+            for row in self.rows
+            for piece in self.pieces
+        ]
+        cells = list(zip(types, places, strict=True))
+        sums = [e.let(f"load {ty}, ptr {place}, align {tile.acc.bytes}") for ty, place in cells]
+        rounds, rest = divmod(tile.k, UNROLL)
+        if rounds:
+            a, b, sums = self._loop(rounds, a, b, types, sums)
+        sums = self._steps(a, b, rest, sums)
+        for (ty, place), total in zip(cells, sums, strict=True):
+            e.do(f"store {ty} {total}, ptr {place}, align {tile.acc.bytes}")
 
-    def steps(a: str, b: str, count: int, sums: list[str]) -> list[str]:
-        for k in range(count):
-            row_of_b = {
-                piece: step.load(
-                    e, pointer(b, (k * tile.ldb + piece.first - pieces[0].first) * operand_bytes), tile, piece.width
-                )
-                for piece in pieces
-            }
-            following: list[str] = []
-            for row in rows:
-                element = step.load(e, pointer(a, ((row - rows.start) * tile.lda + k) * operand_bytes), tile, 1)
-                for piece in pieces:
-                    spread = broadcast(e, element, acc_type, piece.width)
-                    total = sums[len(following)]
-                    following.append(step.add(e, acc_type, piece.width, spread, row_of_b[piece], total))
-            sums = following
-        return sums
-
-    rounds, rest = divmod(tile.k, UNROLL)
-    if rounds:
+    def _loop(
+        self, rounds: int, a: str, b: str, types: list[str], sums: list[str]
+    ) -> tuple[str, str, list[str]]:
+        """`rounds` times `UNROLL` steps; gives where A and B go on, and the sums."""
+        e, operand = self.e, self.tile.operand
         before, loop, after = e.block, e.label("k"), e.label("endk")
         e.jump(loop)
         e.begin(loop)
-        counter, here_a, here_b = e.phi("i64"), e.phi("ptr"), e.phi("ptr")
-        carried = [e.phi(ty) for ty in types]
-        sums_in, sums = sums, steps(here_a.name, here_b.name, UNROLL, [phi.name for phi in carried])
-        next_counter = e.let(f"add nuw nsw i64 {counter.name}, 1")
-        next_a = pointer(here_a.name, UNROLL * operand_bytes)
-        next_b = pointer(here_b.name, UNROLL * tile.ldb * operand_bytes)
-        starts, ends = ["0", a, b, *sums_in], [next_counter, next_a, next_b, *sums]
-        for phi, start, end in zip([counter, here_a, here_b, *carried], starts, ends, strict=True):
+        phis = [e.phi("i64"), e.phi("ptr"), e.phi("ptr"), *(e.phi(ty) for ty in types)]
+        counter, here_a, here_b, *totals = (phi.name for phi in phis)
+        totals = self._steps(here_a, here_b, UNROLL, totals)
+        following = e.let(f"add nuw nsw i64 {counter}, 1")
+        next_a = self._pointer(here_a, operand, UNROLL)
+        next_b = self._pointer(here_b, operand, UNROLL * self.tile.ldb)
+        starts, ends = ("0", a, b, *sums), (following, next_a, next_b, *totals)
+        for phi, start, end in zip(phis, starts, ends, strict=True):
             phi.add(start, before)
             phi.add(end, loop)
-        e.branch(e.let(f"icmp ult i64 {next_counter}, {rounds}"), loop, after)
+        e.branch(e.let(f"icmp ult i64 {following}, {rounds}"), loop, after)
         e.begin(after)
-        a, b = next_a, next_b
-    sums = steps(a, b, rest, sums)
-    for ty, place, total in zip(types, places, sums, strict=True):
-        e.do(f"store {ty} {total}, ptr {place}, align {acc_bytes}")
+        return next_a, next_b, totals
 
+    def _steps(self, a: str, b: str, count: int, sums: list[str]) -> list[str]:
+        """`count` steps of k from the pointers `a` and `b` on, added to `sums` (by rows)."""
+        tile, first = self.tile, self.pieces[0].first
+        for k in range(count):
+            row_of_b = [
+                self._load(self._pointer(b, tile.operand, k * tile.ldb + piece.first - first), piece.width)
+                for piece in self.pieces
+            ]
+            old, sums = iter(sums), []
+            for row in range(len(self.rows)):
+                element = self._load(self._pointer(a, tile.operand, row * tile.lda + k), 1)
+                for piece, vector in zip(self.pieces, row_of_b, strict=True):
+                    spread = broadcast(self.e, element, tile.acc.element, piece.width)
+                    sums.append(self._multiply_add(piece.width, spread, vector, next(old)))
+        return sums
 
-@dataclass(frozen=True)
-class Step:
-    """How operands are loaded (widened to the accumulator's type) and multiplied into a sum."""
+    def _pointer(self, base: str, element: RegisterType, offset: int) -> str:
+        return self.e.let(f"getelementptr {element.element}, ptr {base}, i64 {offset}")
 
-    load: Callable[[Emitter, str, Tile, int], str]
-    add: Callable[[Emitter, str, int, str, str, str], str]
+    def _load(self, address: str, lanes: int) -> str:
+        """Operands, widened to the accumulator's type."""
+        operand, acc = self.tile.operand, self.tile.acc
+        narrow = spell(operand.element, lanes)
+        value = self.e.let(f"load {narrow}, ptr {address}, align {operand.bytes}")
+        return (
+            value if operand == acc else self.e.let(f"sext {narrow} {value} to {spell(acc.element, lanes)}")
+        )
 
-
-def _load_float(e: Emitter, address: str, tile: Tile, lanes: int) -> str:
-    element = "float" if tile.operand == "f32" else "double"
-    return e.let(f"load {spell(element, lanes)}, ptr {address}, align {register_type_bits(tile.operand) // 8}")
-
-
-def _add_float(e: Emitter, element: str, lanes: int, a: str, b: str, total: str) -> str:
-    ty = spell(element, lanes)
-    return e.call(ty, f"llvm.fma.{mangle(element, lanes)}", (ty, a), (ty, b), (ty, total))
-
-
-def _load_integer(e: Emitter, address: str, tile: Tile, lanes: int) -> str:
-    narrow = spell(tile.operand, lanes)
-    value = e.let(f"load {narrow}, ptr {address}, align {register_type_bits(tile.operand) // 8}")
-    return value if tile.operand == tile.acc else e.let(f"sext {narrow} {value} to {spell(tile.acc, lanes)}")
-
-
-def _add_integer(e: Emitter, element: str, lanes: int, a: str, b: str, total: str) -> str:
-    ty = spell(element, lanes)
-    product = e.let(f"mul {ty} {a}, {b}")
-    return e.let(f"add {ty} {total}, {product}")
-
-
-_FLOAT_STEP: Final = Step(_load_float, _add_float)
-_INTEGER_STEP: Final = Step(_load_integer, _add_integer)
+    def _multiply_add(self, lanes: int, a: str, b: str, total: str) -> str:
+        element = self.tile.acc.element
+        ty = spell(element, lanes)
+        if self.tile.acc.is_float:
+            return self.e.call(ty, f"llvm.fma.{mangle(element, lanes)}", (ty, a), (ty, b), (ty, total))
+        product = self.e.let(f"mul {ty} {a}, {b}")
+        return self.e.let(f"add {ty} {total}, {product}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from xdsl.ir import Operation, SSAValue
 
 from ..dialects.isa import memory as isa
@@ -9,7 +11,13 @@ from ..errors import CompileError
 from ..frontend.locations import location_of
 from .control import program_of
 from .emission import Emitter, emits
-from .registers import RegisterType, mangle
+from .registers import RegisterType, fill, mangle, spell
+
+WORD_BITS: Final = 32
+"""The smallest element that CPUs gather."""
+
+BYTES: Final = {"i8": 1, "i16": 2, "i32": 4, "i64": 8, "float": 4, "double": 8}
+"""LLVM type -> its size in memory."""
 
 
 @emits(isa.ScratchAddress)
@@ -24,7 +32,8 @@ def stored_type(e: Emitter, op: Operation, value: SSAValue) -> RegisterType:
     ty = e.type(value)
     if ty.bits % 8:
         raise CompileError(
-            f"{op.name} of {value.type}: memory holds whole bytes (a bug of this backend)", location=location_of(op)
+            f"{op.name} of {value.type}: memory holds whole bytes (a bug of this backend)",
+            location=location_of(op),
         )
     return ty
 
@@ -104,16 +113,38 @@ def gather(e: Emitter, op: isa.Gather) -> None:
         address = e.let(f"inttoptr {e.typed(op.addresses)} to ptr")
         e.bind(op.result, load_if(e, e.ref(op.mask), address, ty.element, ty.bytes, e.ref(op.other)))
         return
-    addresses = e.let(f"inttoptr {e.typed(op.addresses)} to {ty.of('ptr')}")
-    value = e.call(
-        ty.text,
-        f"llvm.masked.gather.{ty.mangled}.{mangle('p0', ty.lanes)}",
-        (ty.of("ptr"), addresses),
-        ("i32", str(ty.bytes)),
-        (ty.of("i1"), e.ref(op.mask)),
-        (ty.text, e.ref(op.other)),
+    read = gather_by_words if ty.bits < WORD_BITS and e.host.gathers else gather_elements
+    e.bind(op.result, read(e, ty.element, ty.lanes, e.ref(op.addresses), e.ref(op.mask), e.ref(op.other)))
+
+
+def gather_elements(e: Emitter, element: str, lanes: int, addresses: str, mask: str, other: str) -> str:
+    """LLVM's gather from a vector of i64 addresses."""
+    ty, pointers = spell(element, lanes), spell("ptr", lanes)
+    return e.call(
+        ty,
+        f"llvm.masked.gather.{mangle(element, lanes)}.{mangle('p0', lanes)}",
+        (pointers, e.let(f"inttoptr {spell('i64', lanes)} {addresses} to {pointers}")),
+        ("i32", str(BYTES[element])),
+        (spell("i1", lanes), mask),
+        (ty, other),
     )
-    e.bind(op.result, value)
+
+
+def gather_by_words(e: Emitter, element: str, lanes: int, addresses: str, mask: str, other: str) -> str:
+    """Elements smaller than a word: gathers the aligned words they are in, which CPUs can, and shifts.
+
+    An aligned word is never partly on another page than an element in it, so no access traps that would not have.
+    """
+    wide, word, predicate = (spell(t, lanes) for t in ("i64", "i32", "i1"))
+    aligned = e.let(f"and {wide} {addresses}, {fill('i64', lanes, -(WORD_BITS // 8))}")
+    words = gather_elements(e, "i32", lanes, aligned, mask, fill("i32", lanes, 0))
+    offset = e.let(f"trunc {wide} {addresses} to {word}")
+    offset = e.let(f"and {word} {offset}, {fill('i32', lanes, WORD_BITS // 8 - 1)}")
+    offset = e.let(f"shl {word} {offset}, {fill('i32', lanes, 3)}")
+    shifted = e.let(f"lshr {word} {words}, {offset}")
+    ty = spell(element, lanes)
+    value = e.let(f"trunc {word} {shifted} to {ty}")
+    return e.let(f"select {predicate} {mask}, {ty} {value}, {ty} {other}")
 
 
 @emits(isa.Scatter)

@@ -19,7 +19,7 @@ and they cost more time than all the rest together without making the code faste
 def compile_llvm(llir: str, host: HostFeatures | None = None) -> bytes:
     """Object code (ELF, Mach-O or COFF as the system has it), position independent.
 
-    Raises `CompileError` with the place of a copy of `llir` if LLVM does not accept it: that is never the user's fault.
+    Raises `CompileError` with the place of a copy of `llir` if LLVM does not accept it.
     """
     host = host or HostFeatures.current()
     try:
@@ -27,8 +27,8 @@ def compile_llvm(llir: str, host: HostFeatures | None = None) -> bytes:
         module.verify()
     except RuntimeError as error:
         raise CompileError(
-            f"LLVM rejects the code generated for this kernel, which is a bug of this backend: {error}\n"
-            f"  please report it with the LLVM IR, saved in {_save(llir)}"
+            f"LLVM rejects the code generated for this kernel, a bug of this backend (unless you edited the code): "
+            f"{error}\n  please report it with the LLVM IR, saved in {_save(llir)}"
         ) from error
     with module:
         return bytes(_machine(host).emit_object(module))

@@ -28,6 +28,8 @@ FLOATS: Final = {
 }
 """Format name -> LLVM type of a lane, bits."""
 
+INTEGER_BITS: Final = (1, 8, 16, 32, 64)
+
 MANGLED: Final = {"double": "f64", "float": "f32"}
 """LLVM type -> its name inside the names of intrinsics, where that differs."""
 
@@ -95,7 +97,7 @@ def register_type(ty: Attribute) -> RegisterType:
             raise UnsupportedOperation(f"registers have one dimension, but this one is {ty}")
         lanes = ty.shape.data[0].data
         element = ty.element_type
-    if isinstance(element, IntegerType):
+    if isinstance(element, IntegerType) and element.width.data in INTEGER_BITS:
         bits = element.width.data
         spelled = name = f"i{bits}"
     elif isinstance(element, IndexType):

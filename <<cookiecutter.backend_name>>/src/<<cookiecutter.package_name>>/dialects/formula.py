@@ -1,19 +1,19 @@
-"""Writes lane-wise instructions as formulas: scalars and vectors alike, Python numbers where constants are wanted.
+"""Writes lane-wise instructions as formulas: for scalars and vectors alike, with Python numbers as constants.
 
-Used by everything that expands one operation into several: the special functions (``passes/expand_special.py``) and
-the math library (``lowering/extern_elementwise.py`` and its siblings).
+Used by everything that expands one operation into several: the special functions (``passes/expand_special.py``)
+and the math library (``lowering/extern_elementwise.py`` and its siblings).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, Protocol
 
 from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerType, StringAttr, i1, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from .isa import alu, convert
-from .isa.base import element_of, lanes_of, like
+from .isa import alu, convert, lanes
+from .isa.base import element_of, like
 
 F32: Final = Float32Type()
 F64: Final = Float64Type()
@@ -24,22 +24,13 @@ Number = int | float
 Operand = SSAValue | Number
 
 COMPARE_INT: Final = {
-    "eq": 0,
-    "ne": 1,
-    "slt": 2,
-    "sle": 3,
-    "sgt": 4,
-    "sge": 5,
-    "ult": 6,
-    "ule": 7,
-    "ugt": 8,
-    "uge": 9,
+    name: number for number, name in enumerate("eq ne slt sle sgt sge ult ule ugt uge".split())
 }
 """Predicates of `alu.CmpI` by name."""
 
 COMPARE_FLOAT: Final = {
-    **{"oeq": 1, "ogt": 2, "oge": 3, "olt": 4, "ole": 5, "one": 6, "ord": 7},
-    **{"ueq": 8, "ugt": 9, "uge": 10, "ult": 11, "ule": 12, "une": 13, "uno": 14},
+    name: number
+    for number, name in enumerate("oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno".split(), start=1)
 }
 """Predicates of `alu.CmpF` by name: o... is false where an operand is NaN, u... is true."""
 
@@ -61,7 +52,7 @@ class Sink(Protocol):
 
 
 class Formula:
-    """``f = Formula(sink); y = f(alu.Fma, x, x, 0.5)``: instructions into `sink`, types taken from the operands."""
+    """``f = Formula(sink); y = f(alu.Fma, x, x, 0.5)``: puts instructions into `sink`, typed by their operands."""
 
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
@@ -90,7 +81,7 @@ class Formula:
 
     def select(self, condition: SSAValue, if_true: Operand, if_false: Operand) -> SSAValue:
         """``condition ? if_true : if_false``; one of the two is no number."""
-        ty = if_true.type if isinstance(if_true, SSAValue) else if_false.type  # pyright: ignore[reportAttributeAccessIssue]
+        ty = next(value.type for value in (if_true, if_false) if isinstance(value, SSAValue))
         return self._sink.emit(
             alu.Select, [condition, self._value(if_true, ty), self._value(if_false, ty)], ty
         )
@@ -105,10 +96,7 @@ class Formula:
 
     def any(self, predicate: SSAValue) -> SSAValue:
         """Whether a predicate is set in some lane, as a scalar."""
-        count = lanes_of(predicate.type)
-        if count == 1:
-            return predicate
-        return self.compare("ne", self._sink.emit(convert.Bitcast, [predicate], IntegerType(count)), 0)
+        return self._sink.emit(lanes.AnyTrue, [predicate], i1)
 
     def narrow(self, source: SSAValue) -> SSAValue:
         """f64 to f32, to nearest even."""
@@ -118,7 +106,10 @@ class Formula:
         )
 
     def call(self, callee: str, *args: SSAValue, element: Attribute | None = None) -> SSAValue:
-        """A function of the math library (`codegen/math_library.py`); the result has lanes of `element`, else args[0]'s type."""
+        """A function of the math library (``codegen/math_library.py``).
+
+        The result has lanes of `element`, by default those of the first operand.
+        """
         first = args[0].type
         result = first if element is None else like(first, element)
         return self._sink.emit(
@@ -126,7 +117,7 @@ class Formula:
         )
 
     def horner(self, x: SSAValue, coefficients: tuple[float, ...]) -> SSAValue:
-        """The polynomial ``c[0] + c[1] x + c[2] x^2 + ...``, fused multiply-adds from the highest power down."""
+        """The polynomial ``c[0] + c[1] x + c[2] x^2 + ...``: fused multiply-adds from the highest power down."""
         *rest, second, highest = coefficients
         total = self(alu.Fma, x, highest, second)
         for coefficient in reversed(rest):
@@ -135,3 +126,17 @@ class Formula:
 
     def _value(self, operand: Operand, ty: Attribute) -> SSAValue:
         return operand if isinstance(operand, SSAValue) else self._sink.const(operand, ty)
+
+
+Rule = Callable[..., SSAValue]
+"""``rule(formula, *operands)``: how a function of some registers is computed."""
+
+
+def unary(rule: Callable[[Formula, SSAValue], SSAValue]) -> Rule:
+    """`rule`, with its types spelled out for a lambda."""
+    return rule
+
+
+def binary(rule: Callable[[Formula, SSAValue, SSAValue], SSAValue]) -> Rule:
+    """`rule`, with its types spelled out for a lambda."""
+    return rule

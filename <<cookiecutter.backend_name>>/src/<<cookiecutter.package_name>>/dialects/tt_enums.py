@@ -55,8 +55,11 @@ class MemSyncScope(IntEnum):
 
 
 class RMWOp(IntEnum):
-    """What ``tt.atomic_rmw`` does. MAX and MIN compare as signed integers; floats come as ADD's sibling FADD,
-    and float maxima arrive bitcast to integers."""
+    """What ``tt.atomic_rmw`` does.
+
+    MAX and MIN compare signed integers, UMAX and UMIN unsigned ones. FADD adds floats; the maximum of floats
+    arrives as one MAX and one UMIN of their bits.
+    """
 
     AND = 1
     OR = 2

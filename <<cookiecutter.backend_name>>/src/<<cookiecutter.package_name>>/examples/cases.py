@@ -23,8 +23,11 @@ ROUNDING = {"float64": 1e-12, "float32": 1e-5, "float16": 2e-3, "bfloat16": 1.6e
 
 @dataclass
 class Case:
-    """``run`` launches and gives the device's arrays; ``expected`` gives the right values; ``peer`` is NumPy doing the same
-    work into memory that it already has, for the clock. The error of a value is relative to ``max(1, |value|)``."""
+    """One example on one set of data.
+
+    ``run`` launches and gives the device's arrays, ``expected`` gives the right values, and ``peer`` is NumPy doing
+    the same work, for the clock. The error of a value is relative to ``max(1, |value|)``.
+    """
 
     kernel: str
     shape: str
@@ -58,7 +61,9 @@ class Data:
         array = DeviceArray.from_numpy(self.generator.standard_normal(tuple(shape), np.float32), dtype)
         return array, array.numpy()
 
-    def between(self, low: float, high: float, shape: Sequence[int], dtype: str) -> tuple[DeviceArray, Values]:
+    def between(
+        self, low: float, high: float, shape: Sequence[int], dtype: str
+    ) -> tuple[DeviceArray, Values]:
         array = DeviceArray.from_numpy(self.generator.uniform(low, high, tuple(shape)), dtype)
         return array, array.numpy()
 
@@ -124,7 +129,9 @@ def dropout_case(count: int, dtype: str, p: float = 0.25, seed: int = 1234) -> C
 
 def layer_norm_case(rows: int, columns: int, dtype: str) -> Case:
     data = Data()
-    (x, values), (weight, w), (bias, b) = (data.normal(shape, dtype) for shape in ([rows, columns], [columns], [columns]))
+    (x, values), (weight, w), (bias, b) = (
+        data.normal(shape, dtype) for shape in ([rows, columns], [columns], [columns])
+    )
     y = DeviceArray.empty(x.shape, dtype)
     wide = [part.astype(np.float32) for part in (values, w, b)]
     return Case(

@@ -110,7 +110,9 @@ def run(
     return out
 
 
-def reference(q: np.ndarray, k: np.ndarray, v: np.ndarray, *, causal: bool, scale: float | None = None) -> np.ndarray:
+def reference(
+    q: np.ndarray, k: np.ndarray, v: np.ndarray, *, causal: bool, scale: float | None = None
+) -> np.ndarray:
     q, k, v = (part.astype(np.float32, copy=False) for part in (q, k, v))
     scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
     scores = q @ k.swapaxes(-1, -2) * np.float32(scale)

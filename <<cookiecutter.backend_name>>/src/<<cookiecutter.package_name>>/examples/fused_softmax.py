@@ -29,7 +29,9 @@ def run(x: Array, out: Array | None = None) -> Array:
     """Softmax of each row of the matrix ``x``; rows may be padded (any pitch), columns are contiguous."""
     out = empty_like(x) if out is None else out
     rows, columns = x.shape
-    cores = driver.active.utils.get_device_properties(driver.active.get_current_device())["multiprocessor_count"]
+    cores = driver.active.utils.get_device_properties(driver.active.get_current_device())[
+        "multiprocessor_count"
+    ]
     programs = min(rows, cores * PROGRAMS_PER_CORE)
     fused_softmax[(programs,)](
         out, out.stride(0), x, x.stride(0), rows, columns, BLOCK=triton.next_power_of_2(columns), STAGES=2

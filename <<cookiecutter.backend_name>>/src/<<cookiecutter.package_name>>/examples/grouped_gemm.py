@@ -62,7 +62,9 @@ def run(a: Sequence[Array], b: Sequence[Array], out: Sequence[Array] | None = No
     if out is None:
         out = [empty((left.shape[0], right.shape[1]), like=left) for left, right in zip(a, b, strict=True)]
     triples = list(zip(a, b, out, strict=True))
-    pointers = [from_list([matrix.data_ptr() for matrix in group], "int64", like=a[0]) for group in (a, b, out)]
+    pointers = [
+        from_list([matrix.data_ptr() for matrix in group], "int64", like=a[0]) for group in (a, b, out)
+    ]
     sizes = [size for left, right, _ in triples for size in (left.shape[0], right.shape[1], left.shape[1])]
     pitches = [matrix.stride(0) for triple in triples for matrix in triple]
     grouped_gemm[(PROGRAMS,)](

@@ -152,7 +152,9 @@ def run_backward(dy: Array, x: Array, weight: Array, forward: Forward) -> Gradie
 
 def reference_forward(x: np.ndarray, weight: np.ndarray, bias: np.ndarray, eps: float = 1e-5) -> np.ndarray:
     centred = x - x.mean(axis=1, keepdims=True)
-    return centred / np.sqrt((centred * centred).mean(axis=1, keepdims=True) + np.float32(eps)) * weight + bias
+    return (
+        centred / np.sqrt((centred * centred).mean(axis=1, keepdims=True) + np.float32(eps)) * weight + bias
+    )
 
 
 def reference_backward(dy: np.ndarray, x: np.ndarray, weight: np.ndarray, eps: float = 1e-5) -> Gradients:

@@ -91,4 +91,6 @@ def run(a: Array, b: Array, out: Array | None = None, *, activation: str = "") -
 
 def reference(a: np.ndarray, b: np.ndarray, activation: str = "") -> np.ndarray:
     product = a.astype(np.float32) @ b.astype(np.float32)
-    return np.where(product < 0, np.float32(0.01) * product, product) if activation == "leaky_relu" else product
+    return (
+        np.where(product < 0, np.float32(0.01) * product, product) if activation == "leaky_relu" else product
+    )

@@ -50,6 +50,11 @@ class Builder:
         """Level of the innermost open block."""
         return len(self._blocks) - 1
 
+    @property
+    def innermost(self) -> Block:
+        """The block that effects go to."""
+        return self._blocks[-1]
+
     def push(self, block: Block) -> None:
         """Opens `block` as the new innermost level."""
         self._blocks.append(block)

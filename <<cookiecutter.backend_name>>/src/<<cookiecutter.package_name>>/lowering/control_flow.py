@@ -1,4 +1,4 @@
-"""Handlers of structured control flow and assertions.
+"""Handlers of structured control flow.
 
 Scalars are carried in registers. A tensor is carried in the scratchpad, but for index tiles that a loop only moves by a
 scalar (``pointers += step``): those are carried as that scalar.
@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import StringAttr, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from .elementwise import register_element, shape_of
-from .evaluate import Evaluator
+from .elementwise import register_element
 from .kernel import Handler, KernelLowering
-from .roots import Assertion
 from .scheduler import parts, walk
 from .tiles import Buffer, DimMap, Linear, Tile, as_linear, is_integer
 
@@ -301,28 +299,8 @@ def op_list(block: Block) -> list[Operation]:
     return list(block.ops)[:-1]
 
 
-# --- assertions --------------------------------------------------------------------------------------
-
-
-def assertion(k: KernelLowering, op: Operation) -> None:
-    message = op.properties["message"]
-    assert isinstance(message, StringAttr)
-    condition = op.operands[0]
-    shape = shape_of(condition.type)
-    code = k.add_trap("assert", message.data, op)
-    if shape is not None:
-        k.scheduler.add(Assertion(shape, op, k.tile(condition), code))
-        k.scheduler.flush()
-        return
-    root = Assertion((), op, k.operand_tile(condition, ()), code)
-    k.scheduler.flush()
-    root.evaluate(Evaluator(k.b, 1, k.b.depth), ())()
-    k.liveness.finish(op)
-
-
 HANDLERS: dict[str, Handler] = {
     "scf.for": for_loop,
     "scf.if": if_else,
     "scf.while": while_loop,
-    "tt.assert": assertion,
 }

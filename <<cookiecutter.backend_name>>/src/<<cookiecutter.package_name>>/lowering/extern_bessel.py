@@ -1,7 +1,7 @@
 """Modified Bessel functions of the first kind, orders 0 and 1, in f64: errors of a few ulp.
 
-For |x| < 8 a polynomial in x^2; beyond, where they grow like e^x / sqrt(x), that factor times a polynomial in 16/x - 1. The polynomials
-are minimax fits of the relative error (``tests/derive_coefficients.py``).
+For |x| < 8 a polynomial in x^2; beyond, where they grow like e^x / sqrt(x), that factor times a polynomial in
+16/x - 1. The polynomials are minimax fits of the relative error (``tests/derive_coefficients.py``).
 """
 
 from __future__ import annotations

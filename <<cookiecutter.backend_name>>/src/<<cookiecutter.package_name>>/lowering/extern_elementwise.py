@@ -6,12 +6,12 @@ from typing import Final
 
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ..dialects.formula import Formula, Sink
+from ..dialects.formula import Formula, Rule, Sink
 from ..dialects.isa import alu
 from ..errors import UnsupportedOperation
 from .extern_functions import FUNCTIONS
 from .extern_integers import INTEGERS
-from .extern_rounding import ROUNDING, Rule
+from .extern_rounding import ROUNDING
 
 PREFIX: Final = "math."
 
@@ -51,11 +51,10 @@ INSTRUCTIONS: Final[dict[str, type[Operation]]] = {
 """Functions that are one instruction."""
 
 LIBRARY: Final = frozenset(
-    (
-        *("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cosh", "erfc", "exp10", "expm1"),
-        *("hypot", "j0", "j1", "ldexp", "lgamma", "log10", "log1p", "logb", "nextafter", "remainder", "scalbn"),
-        *("sinh", "tan", "tgamma", "y0", "y1"),
-    )
+    """
+    acos acosh asin asinh atan atan2 atanh cbrt cosh erfc exp10 expm1 hypot j0 j1 ldexp lgamma log10 log1p logb
+    nextafter remainder scalbn sinh tan tgamma y0 y1
+    """.split()
 )
 """Functions that the target's math library has under the same name (``codegen/math_library.py``)."""
 
@@ -64,7 +63,7 @@ RULES: Final[dict[str, Rule]] = {**INTEGERS, **ROUNDING, **FUNCTIONS}
 
 
 def lower_extern(symbol: str, args: list[SSAValue], result_type: Attribute, builder: Sink) -> SSAValue:
-    """The value of function `symbol` (``"math.asin"``) for registers `args`, scalars or vectors of one length.
+    """The value of function `symbol` (``"math.asin"``) of registers `args`, scalars or vectors of one length.
 
     Raises:
         UnsupportedOperation: an unknown symbol, or one without a form for these types.

@@ -1,21 +1,19 @@
 """The math library's functions that neither an instruction nor C's libm computes: compositions of those.
 
-Where a composition would lose accuracy in f32 it runs in f64 and is rounded once. The errors named are against the exact result.
+Where a composition would lose accuracy in f32, it runs in f64 and is rounded once.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Final
 
 from xdsl.ir import SSAValue
 
-from ..dialects.formula import F32, F64, I32, I64, Formula
+from ..dialects.formula import F64, I32, I64, Formula, Rule, binary, unary
 from ..dialects.isa import alu, convert
 from ..dialects.isa.base import element_of
 from .extern_bessel import bessel_i0, bessel_i1
-from .extern_rounding import Rule
 
 INF: Final = math.inf
 NAN: Final = math.nan
@@ -60,7 +58,7 @@ def to_i64(f: Formula, x: SSAValue) -> SSAValue:
 
 
 def exponent(f: Formula, x: SSAValue) -> SSAValue:
-    """C's ilogb: the exponent of x as an i32; the least i32 for 0 and NaN, the greatest for infinities."""
+    """C's ilogb: the exponent of x as an i32; for 0 and NaN the least i32, for infinities the greatest."""
     number = f.convert(convert.FToSI, f.call("logb", x), I32)
     return f.select(is_nan(f, x), -(1 << 31), number)
 
@@ -80,7 +78,7 @@ def positive_difference(f: Formula, x: SSAValue, y: SSAValue) -> SSAValue:
 
 def integer_power(f: Formula, x: SSAValue, n: SSAValue) -> SSAValue:
     """x^n for an i32 `n`, which f64 holds exactly."""
-    return in_f64(lambda g, y: g.call("pow", y, g.convert(convert.SIToF, n, F64)))(f, x)
+    return in_f64(unary(lambda g, y: g.call("pow", y, g.convert(convert.SIToF, n, F64))))(f, x)
 
 
 def power(f: Formula, x: SSAValue, y: SSAValue) -> SSAValue:
@@ -113,15 +111,15 @@ def fast_power(f: Formula, x: SSAValue, y: SSAValue) -> SSAValue:
 
 
 def scaled_argument(function: type[alu.Special], factor: float) -> Rule:
-    return lambda f, x: f(function, f(alu.MulF, x, factor))
+    return unary(lambda f, x: f(function, f(alu.MulF, x, factor)))
 
 
 def scaled_result(function: type[alu.Special], factor: float) -> Rule:
-    return lambda f, x: f(alu.MulF, f(function, x), factor)
+    return unary(lambda f, x: f(alu.MulF, f(function, x), factor))
 
 
 def half_turns(*, cosine: bool) -> Rule:
-    """sin(pi x) or cos(pi x): x is reduced exactly, to n/2 + r with |r| <= 1/4. Zeros of the sine have the sign of x."""
+    """sin(pi x) or cos(pi x): x is reduced exactly, to n/2 + r with |r| <= 1/4. Zeros of the sine have x's sign."""
 
     def rule(f: Formula, x: SSAValue) -> SSAValue:
         turn = f(alu.Fma, f(alu.RoundEvenF, f(alu.MulF, x, 0.5)), -2.0, x)
@@ -139,7 +137,7 @@ def half_turns(*, cosine: bool) -> Rule:
     return rule
 
 
-# --- the error function and its relatives, in f64 ---------------------------------------------------------------
+# --- the error function and its relatives, in f64 ------------------------------------------------------------
 
 TWO_OVER_ROOT_PI: Final = 2 / math.sqrt(math.pi)
 
@@ -176,7 +174,7 @@ def normal_distribution(f: Formula, x: SSAValue) -> SSAValue:
 def _inverse_error(f: Formula, p: SSAValue, c: SSAValue) -> SSAValue:
     """The x >= 0 with erf(x) = p and erfc(x) = c = 1 - p, each given accurately where it is the smaller.
 
-    Winitzki's approximation, whose relative error is below 0.4 %, then steps of Halley's method, which triple the digits.
+    Winitzki's approximation, whose error is below 0.4 %, then steps of Halley's method, which triple the digits.
     """
     a = 0.147
     log = f.call("log", f(alu.MulF, c, f(alu.SubF, f.const(2.0, c.type), c)))
@@ -221,8 +219,8 @@ def reciprocal_root_nearest(f: Formula, x: SSAValue) -> SSAValue:
     return f.narrow(f(alu.DivF, f.const(1.0, root.type), root))
 
 
-def _library(callee: str) -> Callable[..., SSAValue]:
-    return lambda f, *args: f.call(callee, *args)
+def bessel_of_order(callee: str) -> Rule:
+    return binary(lambda f, n, x: f.call(callee, n, x, element=element_of(x.type)))
 
 
 FUNCTIONS: Final[dict[str, Rule]] = {
@@ -242,16 +240,16 @@ FUNCTIONS: Final[dict[str, Rule]] = {
     "isfinited": is_finite,
     "isinf": is_infinite,
     "isnan": is_nan,
-    "jn": lambda f, n, x: f.call("jn", n, x, element=element_of(x.type)),
-    "llrint": lambda f, x: to_i64(f, f(alu.RoundEvenF, x)),
-    "llround": lambda f, x: to_i64(f, round_half_away(f, x)),
+    "jn": bessel_of_order("jn"),
+    "llrint": unary(lambda f, x: to_i64(f, f(alu.RoundEvenF, x))),
+    "llround": unary(lambda f, x: to_i64(f, round_half_away(f, x))),
     "norm3d": norm,
     "norm4d": norm,
     "normcdf": in_f64(normal_distribution),
     "normcdfinv": in_f64(inverse_normal),
     "pow": power,
-    "rcbrt": in_f64(inverse(_library("cbrt"))),
-    "rcp_rn": lambda f, x: f(alu.DivF, f.const(1.0, x.type), x),
+    "rcbrt": in_f64(inverse(unary(lambda f, x: f.call("cbrt", x)))),
+    "rcp_rn": unary(lambda f, x: f(alu.DivF, f.const(1.0, x.type), x)),
     "rhypot": inverse(norm),
     "rnorm3d": inverse(norm),
     "rnorm4d": inverse(norm),
@@ -259,6 +257,6 @@ FUNCTIONS: Final[dict[str, Rule]] = {
     "rsqrt_rn": reciprocal_root_nearest,
     "saturatef": saturate,
     "sinpi": half_turns(cosine=False),
-    "yn": lambda f, n, x: f.call("yn", n, x, element=element_of(x.type)),
+    "yn": bessel_of_order("yn"),
 }
 """Function name -> ``rule(formula, *operands)``."""

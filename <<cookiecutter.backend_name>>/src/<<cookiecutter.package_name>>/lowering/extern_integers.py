@@ -7,10 +7,9 @@ from typing import Final
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, SSAValue
 
-from ..dialects.formula import F32, F64, I32, I64, Formula
+from ..dialects.formula import F32, F64, I32, I64, Formula, Rule, binary, unary
 from ..dialects.isa import alu, convert
 from ..dialects.isa.base import element_of
-from .extern_rounding import Rule
 
 
 def width_of(x: SSAValue) -> int:
@@ -94,7 +93,7 @@ def sum_of_difference(*, unsigned: bool) -> Rule:
 
 
 def permute_bytes(f: Formula, x: SSAValue, y: SSAValue, selector: SSAValue) -> SSAValue:
-    """Byte i of the result is the one of the eight bytes of y:x that the low three bits of selector's nibble i name."""
+    """Byte i of the result is that of the eight bytes y:x which the low three bits of nibble i of `selector` name."""
     both = join(f, y, x)
     result: SSAValue | None = None
     for i in range(4):
@@ -130,11 +129,11 @@ def sign_bit(f: Formula, x: SSAValue) -> SSAValue:
 
 
 def _as(element: Attribute) -> Rule:
-    return lambda f, x: f.bits(x, element)
+    return unary(lambda f, x: f.bits(x, element))
 
 
 def _instruction(cls: type[alu.Binary]) -> Rule:
-    return lambda f, a, b: f(cls, a, b)
+    return binary(lambda f, a, b: f(cls, a, b))
 
 
 INTEGERS: Final[dict[str, Rule]] = {
@@ -156,8 +155,8 @@ INTEGERS: Final[dict[str, Rule]] = {
     "sad.u": sum_of_difference(unsigned=True),
     "signbit": sign_bit,
     "double2hiint": high_half,
-    "double2loint": lambda f, x: as_i32(f, f.bits(x, I64)),
-    "hiloint2double": lambda f, high, low: f.bits(join(f, high, low), F64),
+    "double2loint": unary(lambda f, x: as_i32(f, f.bits(x, I64))),
+    "hiloint2double": binary(lambda f, high, low: f.bits(join(f, high, low), F64)),
     "rcp64h": approximate_reciprocal,
     "double_as_longlong": _as(I64),
     "float_as_int": _as(I32),

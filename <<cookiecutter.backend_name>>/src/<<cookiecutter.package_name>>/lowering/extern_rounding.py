@@ -1,24 +1,22 @@
-"""The math library's arithmetic and conversions with a rounding of their own: down (rd), up (ru) or towards zero (rz).
+"""The math library's arithmetic and conversions with a rounding of their own: down (rd), up (ru), to zero (rz).
 
-The machine rounds to nearest. From the nearest result t and the sign of the exact rounding error it is known whether t is the
-result wanted or its neighbour is. In f32 the exact value is at hand in f64, plus a tail; in f64 the tail comes from
-error-free transformations (Knuth's sum, products and quotients with a fused multiply-add), scaled so that they do not underflow.
+The machine rounds to nearest. The nearest result t and the sign of its rounding error tell whether t is the result
+wanted or its neighbour is. For f32 the exact value is at hand in f64, plus a tail; for f64 the tail comes from
+error-free transformations (Knuth's sum; products, quotients and roots with a fused multiply-add), scaled so that
+they do not underflow.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, SSAValue
 
-from ..dialects.formula import F32, F64, I32, I64, Formula
+from ..dialects.formula import F32, F64, I32, I64, Formula, Rule, unary
 from ..dialects.isa import alu, convert
 from ..dialects.isa.base import element_of
 from ..errors import UnsupportedOperation
-
-Rule = Callable[..., SSAValue]
 
 
 class Exact(NamedTuple):
@@ -27,7 +25,7 @@ class Exact(NamedTuple):
     nearest: SSAValue
     tail: SSAValue | None = None
     zero: SSAValue | None = None
-    """Its sign is that of the result where the number is 0 and rounded down (+0 elsewhere)."""
+    """Has the sign of the result where the number is 0 and rounded down (+0 elsewhere)."""
 
 
 # --- rounding a known number -------------------------------------------------------------------------------
@@ -101,7 +99,7 @@ SCALE: Final = 2.0**540
 def _remainder(f: Formula, x: SSAValue, y: SSAValue, z: SSAValue) -> SSAValue:
     """A number with the sign of z - x * y, where z is x * y but for one rounding (of x, y or z), in f64.
 
-    The fused operation rounds once, so its sign is right unless it underflows: tiny numbers are scaled up by 2^1080.
+    The fused operation rounds once, so its sign is right unless it underflows: tiny ones are scaled by 2^1080.
     """
     tiny = f.compare("olt", f(alu.AbsF, z), 2.0**-900)
     swap = f.compare("ogt", f(alu.AbsF, x), f(alu.AbsF, y))
@@ -174,7 +172,7 @@ def _divide(mode: str) -> Rule:
 
 def _reciprocal(mode: str) -> Rule:
     divide = _divide(mode)
-    return lambda f, a: divide(f, f.const(1.0, a.type), a)
+    return unary(lambda f, a: divide(f, f.const(1.0, a.type), a))
 
 
 def _square_root(mode: str) -> Rule:
@@ -199,14 +197,16 @@ def _fused(mode: str) -> Rule:
 
 
 def _narrow(mode: str) -> Rule:
-    return lambda f, a: round_exact(f, Exact(a), mode, F32)
+    return unary(lambda f, a: round_exact(f, Exact(a), mode, F32))
 
 
 def _from_int(mode: str, element: Attribute, *, signed: bool) -> Rule:
     def rule(f: Formula, a: SSAValue) -> SSAValue:
         if element_of(a.type) == I64:
             return round_exact(f, _integer(f, a, signed=signed), mode, element)
-        return round_exact(f, Exact(f.convert(convert.SIToF if signed else convert.UIToF, a, F64)), mode, element)
+        return round_exact(
+            f, Exact(f.convert(convert.SIToF if signed else convert.UIToF, a, F64)), mode, element
+        )
 
     return rule
 
@@ -220,7 +220,7 @@ def _to_int(rounding: type[alu.Unary] | None, element: IntegerType, *, signed: b
 
 
 def _convert(cls: type[convert.Conversion], element: Attribute) -> Rule:
-    return lambda f, a: f.convert(cls, a, element)
+    return unary(lambda f, a: f.convert(cls, a, element))
 
 
 def _rules() -> dict[str, Rule]:
@@ -240,16 +240,17 @@ def _rules() -> dict[str, Rule]:
         rules[f"ull2float_{mode}.u"] = _from_int(mode, F32, signed=False)
         rules[f"ll2double_{mode}"] = _from_int(mode, F64, signed=True)
         rules[f"ull2double_{mode}.u"] = _from_int(mode, F64, signed=False)
-    rules["double2float_rn"] = lambda f, a: f.narrow(a)
-    for source, unsigned, element in (("int", "", F32), ("ll", "", F32), ("int", "", F64), ("ll", "", F64)):
-        target = "float" if element == F32 else "double"
-        rules[f"{source}2{target}_rn"] = _convert(convert.SIToF, element)
-        rules[f"u{source}2{target}_rn.u"] = _convert(convert.UIToF, element)
+    rules["double2float_rn"] = unary(lambda f, a: f.narrow(a))
+    for source in ("int", "ll"):
+        for target, element in (("float", F32), ("double", F64)):
+            rules[f"{source}2{target}_rn"] = _convert(convert.SIToF, element)
+            rules[f"u{source}2{target}_rn.u"] = _convert(convert.UIToF, element)
+    integers = (("int", I32, True), ("uint", I32, False), ("ll", I64, True), ("ull", I64, False))
     roundings = {"rn": alu.RoundEvenF, "rd": alu.Floor, "ru": alu.Ceil, "rz": None}
     for mode, rounding in roundings.items():
         for source in ("float", "double"):
-            for name, element, signed in (("int", I32, True), ("uint", I32, False), ("ll", I64, True), ("ull", I64, False)):
-                rules[f"{source}2{name}_{mode}"] = _to_int(rounding, element, signed=signed)
+            for name, integer, signed in integers:
+                rules[f"{source}2{name}_{mode}"] = _to_int(rounding, integer, signed=signed)
     return rules
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects import scf
+from xdsl.ir import Operation, Region, SSAValue
 
-from ..errors import UnsupportedOperation
-from ..frontend.locations import location_of
 
 
 def inline_calls(function: Operation, functions: dict[str, Operation]) -> None:
@@ -16,11 +15,8 @@ def inline_calls(function: Operation, functions: dict[str, Operation]) -> None:
         name: str = call.properties["callee"].root_reference.data  # pyright: ignore
         region = functions[name].regions[0]
         if len(region.blocks) != 1:
-            raise UnsupportedOperation(
-                f"call of '{name}', a noinline function that returns early",
-                location=location_of(call),
-                add_support_in="lowering/inline.py",
-            )
+            pending.extend(replace_by_region(call, region))
+            continue
         block = region.block
         assert call.parent is not None and block.last_op is not None
         values: dict[SSAValue, SSAValue] = dict(zip(block.args, call.operands))
@@ -34,3 +30,29 @@ def inline_calls(function: Operation, functions: dict[str, Operation]) -> None:
             result.replace_all_uses_with(values.get(returned, returned))
         call.detach()
         call.erase()
+
+
+def replace_by_region(call: Operation, callee: Region) -> list[Operation]:
+    """A callee that returns early runs in a region of its own. Gives the calls inside of it."""
+    body = callee.clone()
+    entry = body.blocks[0]
+    for argument, operand in zip(list(entry.args), call.operands):
+        argument.replace_all_uses_with(operand)
+    for argument in reversed(list(entry.args)):
+        entry.erase_arg(argument)
+    for block in body.blocks:
+        last = block.last_op
+        if last is not None and last.name == "tt.return":
+            block.insert_op_before(scf.YieldOp(*last.operands), last)
+            last.detach()
+            last.erase()
+    made = scf.ExecuteRegionOp.create(
+        result_types=[result.type for result in call.results], regions=[body], attributes=dict(call.attributes)
+    )
+    assert call.parent is not None
+    call.parent.insert_op_before(made, call)
+    for result, new in zip(call.results, made.results):
+        result.replace_all_uses_with(new)
+    call.detach()
+    call.erase()
+    return [op for op in made.walk() if op.name == "tt.call"]

@@ -24,7 +24,9 @@ Handler = Callable[["KernelLowering", Operation], None]
 class KernelLowering:
     """Maps the values of a Triton function to scalars of the ISA or to tiles, operation by operation."""
 
-    def __init__(self, body: Block, handlers: dict[str, Handler]) -> None:
+    def __init__(self, body: Block, handlers: dict[str, Handler], threads: int) -> None:
+        self.threads = threads
+        """How many threads of a GPU a program stands for: what is printed once a thread is printed as often here."""
         self.b = Builder(body)
         self.scratch = Scratch()
         self.liveness = Liveness()
@@ -110,7 +112,7 @@ class KernelLowering:
         location = op.attributes.get(LOC)
         self.b.location = location if isinstance(location, SourceLoc) else None
 
-    def unsupported(self, op: Operation, message: str, add_support_in: str = "lowering/") -> UnsupportedOperation:
+    def unsupported(self, op: Operation, message: str, add_support_in: str = "lowering/lower.py") -> UnsupportedOperation:
         return UnsupportedOperation(message, location=location_of(op), add_support_in=add_support_in)
 
     def add_trap(self, kind: str, message: str, op: Operation) -> int:

@@ -11,20 +11,21 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Protocol
 
-from xdsl.dialects import cf
 from xdsl.dialects.builtin import ArrayAttr, FunctionType, IntegerAttr, ModuleOp, StringAttr, TensorType, i64
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region
 
 from ..dialects.isa import control
 from ..errors import UnsupportedOperation
 from ..frontend.locations import location_of
-from . import control_flow, dot, memory_ops, reduce_ops, simple_ops
+from . import control_flow, debug_ops, dot, dot_scaled, memory_ops, reduce_ops, simple_ops, unstructured
 from .cleanup import remove_unused
-from .control_flow import bind, op_list
+from .control_flow import op_list
 from .elementwise import register_element
 from .inline import inline_calls
 from .kernel import Handler, KernelLowering
+from .unstructured import lower_blocks
 
 HANDLERS: dict[str, Handler] = {
     **simple_ops.HANDLERS,
@@ -32,11 +33,24 @@ HANDLERS: dict[str, Handler] = {
     **reduce_ops.HANDLERS,
     **dot.HANDLERS,
     **control_flow.HANDLERS,
+    **debug_ops.HANDLERS,
+    **dot_scaled.HANDLERS,
+    **unstructured.HANDLERS,
 }
 """Operation name -> handler. To support an operation, add it to the table of the file it belongs in."""
 
 
-def lower_module(module: ModuleOp, options: object = None) -> ModuleOp:
+class LoweringOptions(Protocol):
+    """What the lowering reads of a compilation's options."""
+
+    @property
+    def num_warps(self) -> int: ...
+
+    @property
+    def warp_size(self) -> int: ...
+
+
+def lower_module(module: ModuleOp, options: LoweringOptions) -> ModuleOp:
     """The ISA module of a Triton module with one kernel.
 
     Raises `UnsupportedOperation` for an operation without a handler, naming it and its source line.
@@ -49,7 +63,7 @@ def lower_module(module: ModuleOp, options: object = None) -> ModuleOp:
         )
     with deep_recursion():
         inline_calls(kernels[0], functions)
-        lowered = lower_kernel(kernels[0])
+        lowered = lower_kernel(kernels[0], options.num_warps * options.warp_size)
         remove_unused(lowered)
     return ModuleOp([lowered])
 
@@ -65,7 +79,7 @@ def is_public(function: Operation) -> bool:
     return not isinstance(visibility, StringAttr) or visibility.data == "public"
 
 
-def lower_kernel(function: Operation) -> control.Kernel:
+def lower_kernel(function: Operation, threads: int) -> control.Kernel:
     source = function.regions[0]
     entry = source.blocks[0]
     types = [register_element(arg.type) for arg in entry.args]
@@ -73,7 +87,7 @@ def lower_kernel(function: Operation) -> control.Kernel:
         if isinstance(arg.type, TensorType):
             raise UnsupportedOperation(f"kernel argument of type {arg.type}", location=location_of(function))
     body = Block(arg_types=types)
-    k = KernelLowering(body, HANDLERS)
+    k = KernelLowering(body, HANDLERS, threads)
     for arg, register in zip(entry.args, body.args):
         k.set_scalar(arg, register)
     region = Region(body)
@@ -82,7 +96,7 @@ def lower_kernel(function: Operation) -> control.Kernel:
         k.scheduler.flush()
         body.add_op(control.Return.create())
     else:
-        lower_blocks(k, source, region)
+        lower_blocks(k, source, region, lambda terminator: k.b.insert(control.Return.create()))
     return control.Kernel.create(
         properties={
             "sym_name": StringAttr(name_of(function)),
@@ -92,72 +106,6 @@ def lower_kernel(function: Operation) -> control.Kernel:
         },
         regions=[region],
     )
-
-
-# --- unstructured control flow (early returns) --------------------------------------------------------------
-
-
-def lower_blocks(k: KernelLowering, source: Region, region: Region) -> None:
-    """A function of several blocks. The entry block stays open as the outermost level, for what is hoisted."""
-    first, *rest = list(source.blocks)
-    for block in rest:
-        made = Block(arg_types=[register_element(a.type) for a in block.args if not isinstance(a.type, TensorType)])
-        region.add_block(made)
-        k.blocks[block] = made
-        homes = {arg: k.allocate(arg) for arg in block.args if isinstance(arg.type, TensorType)}
-        bind(k, block.args, made.args, homes, {})
-    lower_block(k, first)
-    for block in rest:
-        k.b.push(k.blocks[block])
-        lower_block(k, block)
-        k.b.pop()
-
-
-def lower_block(k: KernelLowering, block: Block) -> None:
-    k.lower_ops(op_list(block))
-    terminator = block.last_op
-    assert terminator is not None
-    settle_block(k, block)
-    k.locate(terminator)
-    match terminator.name:
-        case "tt.return":
-            k.b.insert(control.Return.create())
-        case "cf.br":
-            target = terminator.successors[0]
-            k.b.insert(cf.BranchOp(k.blocks[target], *passed(k, terminator, target, terminator.operands)))
-        case "cf.cond_br":
-            condition = k.scalar(terminator.operands[0])
-            then, other = terminator.successors
-            split = 1 + len(then.args)
-            if any(isinstance(arg.type, TensorType) for target in (then, other) for arg in target.args):
-                raise k.unsupported(terminator, "a tensor passed to one side of a branch", "lowering/lower.py")
-            then_values = passed(k, terminator, then, terminator.operands[1:split])
-            other_values = passed(k, terminator, other, terminator.operands[split:])
-            k.b.insert(
-                cf.ConditionalBranchOp(condition, k.blocks[then], then_values, k.blocks[other], other_values)
-            )
-        case name:
-            raise k.unsupported(terminator, f"block that ends in '{name}'", "lowering/lower.py")
-    k.liveness.finish(terminator)
-
-
-def passed(k: KernelLowering, terminator: Operation, target: Block, operands: list[SSAValue] | tuple[SSAValue, ...]) -> list[SSAValue]:
-    """Registers to pass to `target`; tensors are written to the homes of its arguments."""
-    homes = {arg: k.tile(arg) for arg in target.args if isinstance(arg.type, TensorType)}
-    pairs = [(k.tile(v), homes[a]) for v, a in zip(operands, target.args) if a in homes]
-    control_flow.write_back(k, pairs)  # pyright: ignore[reportArgumentType]
-    return [k.scalar(v) for v, a in zip(operands, target.args) if a not in homes]
-
-
-def settle_block(k: KernelLowering, block: Block) -> None:
-    """What later blocks use of this one and is not cheap is brought into the scratchpad."""
-    k.scheduler.flush()
-    made = [result for op in block.ops for result in op.results]
-    outside = [v for v in made if any(use.operation.parent is not block for use in v.uses)]
-    for value in outside:
-        if not isinstance(value.type, TensorType):
-            k.scalar(value)
-    k.scheduler.settle((v for v in outside if isinstance(v.type, TensorType)), k.tiles)
 
 
 @contextmanager

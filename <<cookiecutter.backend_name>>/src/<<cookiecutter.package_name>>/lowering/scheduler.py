@@ -50,8 +50,8 @@ class Scheduler:
         self._group.append(root)
 
     def note_load(self, tile: Loaded) -> None:
-        """A load was made: it must see the stores before it."""
-        if any(self._may_change(root, tile) for root in self._group):
+        """A load was made: it must see the stores before it, through whatever pointers."""
+        if any(isinstance(root, Store | AtomicUpdate) for root in self._group):
             self.flush()
         self._loads.append(tile)
 
@@ -117,8 +117,8 @@ class Scheduler:
         axes = {r.axis for r in [*self._group, root] if isinstance(r, Reduction)}
         if len(axes) > 1:
             return False
-        made = {id(buffer) for r in self._group for buffer in results_of(r)}
-        reads = {id(part) for tile in root.inputs() for part in parts(tile) if isinstance(part, Buffer)}
+        made = {buffer.offset for r in self._group for buffer in results_of(r)}
+        reads = {part.offset for tile in root.inputs() for part in parts(tile) if isinstance(part, Buffer)}
         if made & reads:
             return False
         if any(isinstance(r, AtomicUpdate) for r in [*self._group, root]):

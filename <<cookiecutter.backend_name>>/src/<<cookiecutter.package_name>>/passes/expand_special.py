@@ -1,7 +1,7 @@
 """Expands the special-function unit's instructions for a target that has none.
 
-f32 becomes plain arithmetic (`special_f32`), f64 a call of the math library. A target with hardware for some of these functions
-drops them from `FORMULAS` and emits its own instruction instead.
+f32 becomes plain arithmetic (``special_f32.py``), f64 a call of the math library. A target that has hardware for some
+of these functions drops them from `FORMULAS` and emits its own instruction.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, ModuleOp
+from xdsl.dialects.builtin import Float32Type, Float64Type, FloatAttr, IntegerAttr, IntegerType, ModuleOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ..dialects.formula import F32, F64, Formula, Number
@@ -37,7 +37,7 @@ LIMITS: Final[dict[type[Operation], float]] = {
     alu.Sin: special_f32.TRIG_LIMIT,
     alu.Cos: special_f32.TRIG_LIMIT,
 }
-"""The magnitudes below which the formula holds, where that isn't always. If one lane is beyond, the library computes all."""
+"""Below which magnitude the formula holds, where that is not always. Where a lane is beyond, the library is called."""
 
 CALLEES: Final[dict[type[Operation], str]] = {
     alu.Exp: "exp",
@@ -54,7 +54,7 @@ CALLEES: Final[dict[type[Operation], str]] = {
 
 @register_pass(stage="isa", name="expand-special")
 def expand_special(module: ModuleOp, options: object = None) -> None:
-    """Replaces the instructions of `FORMULAS` in all kernels of `module`, in place. Without it they are library calls.
+    """Replaces the instructions of `FORMULAS` in all kernels of `module`; left in, they become library calls.
 
     Raises:
         UnsupportedOperation: such an instruction on registers other than f32 or f64.
@@ -77,23 +77,20 @@ class _Constants:
         self._known: dict[tuple[object, ...], SSAValue] = {}
 
     def get(self, value: Number, ty: Attribute) -> SSAValue:
-        element = element_of(ty)
         key = (value if isinstance(value, int) else value.hex(), ty)
         known = self._known.get(key)
         if known is None:
-            attr = IntegerAttr(int(value), element) if isinstance(element, IntegerType) else _float_attr(value, element)
-            op = lanes.Const.create(result_types=[ty], properties={"value": attr})
-            first = self._entry.first_op
-            if first is None:
-                self._entry.add_op(op)
+            element, first = element_of(ty), self._entry.first_op
+            assert first is not None
+            if isinstance(element, IntegerType):
+                attr: Attribute = IntegerAttr(int(value), element)
             else:
-                self._entry.insert_op_before(op, first)
+                assert isinstance(element, Float32Type | Float64Type)
+                attr = FloatAttr(float(value), element)
+            op = lanes.Const.create(result_types=[ty], properties={"value": attr})
+            self._entry.insert_op_before(op, first)
             known = self._known[key] = op.result
         return known
-
-
-def _float_attr(value: Number, element: Attribute) -> Attribute:
-    return FloatAttr(float(value), element)  # pyright: ignore[reportArgumentType, reportUnknownVariableType]
 
 
 class _Before:
@@ -149,8 +146,9 @@ def _replace(op: Operation, constants: _Constants) -> None:
     else:
         value = FORMULAS[kind](Formula(sink), x)
     op.results[0].replace_all_uses_with(value)
-    op.detach()
-    op.erase()
+    block = op.parent
+    assert block is not None
+    block.erase_op(op)
 
 
 def _within_limit(sink: _Before, op: Operation, x: SSAValue, constants: _Constants) -> SSAValue:

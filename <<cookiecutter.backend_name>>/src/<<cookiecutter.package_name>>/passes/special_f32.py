@@ -1,9 +1,10 @@
-"""The special functions in f32, as formulas of plain instructions: errors below 1.3 ulp (`sin`, `cos`, `tanh`, `erf`: 3 ulp).
+"""The special functions in f32, as formulas of plain instructions.
 
-All are exact at zeros, infinities and NaN, and round results below 2^-126 to the right denormal. The pattern is the
-same throughout: reduce the argument to a short interval without losing bits, evaluate a polynomial there, undo the
-reduction. The polynomials are minimax fits whose coefficients were rounded to f32 one after the other, each time with the
-rest fitted anew; ``tests/derive_coefficients.py`` derives them (Remez exchange algorithm).
+Errors, in ulp: exp, exp2, log, log2 below 1; sin, cos 2; tanh 2.5; erf 1.3. Zeros keep their sign, NaN stays NaN,
+results too large are infinite, and those below 2^-126 the nearest denormal. The pattern is the same throughout: reduce
+the argument to a short interval without losing bits, evaluate a polynomial there, undo the reduction. The polynomials
+are minimax fits whose coefficients were rounded to f32 one after the other, each time with the rest fitted anew;
+``tests/derive_coefficients.py`` derives them (Remez exchange algorithm).
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ EXP2: Final = (
     *(0.6931471824645996, 0.24022647738456726, 0.05550359934568405),
     *(0.009618505835533142, 0.0013390807434916496, 0.00015326468565035611),
 )
-# (log(1 + f) - f) / f^2 for sqrt(1/2) < 1 + f < sqrt(2), to base e and 2: errors of the logarithm 2^-27.4, 2^-27.7.
+# (log(1 + f) - f) / f^2 for sqrt(1/2) < 1 + f < sqrt(2), to base e and 2: errors of the logs 2^-27.4, 2^-27.7.
 LOG: Final = (
     *(-0.5, 0.3333333134651184, -0.2500081956386566, 0.2000124156475067, -0.1662341058254242),
     *(0.14201585948467255, -0.13159598410129547, 0.12762142717838287, -0.07636362314224243),
@@ -149,7 +150,7 @@ def _clamp(f: Formula, x: SSAValue, low: float, high: float) -> SSAValue:
 
 
 def _round(f: Formula, shifted: SSAValue, shift: float) -> tuple[SSAValue, SSAValue]:
-    """`shifted` is x + ROUND + bias: the integer n nearest to x as the low bits n + bias of an i32, and as an f32."""
+    """Of ``x + ROUND + bias``: the integer n nearest to x as the low bits n + bias of an i32, and as an f32."""
     return f.bits(shifted, I32), f(alu.SubF, shifted, shift)
 
 

@@ -1,0 +1,204 @@
+"""Passes: registration, order, and what happens when one fails."""
+
+from __future__ import annotations
+
+import pathlib
+from typing import Any
+
+import pytest
+from xdsl.dialects import test as test_dialect
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+
+from <<cookiecutter.package_name>>.errors import CompileError, InstallationError
+from <<cookiecutter.package_name>>.passes import pipeline
+from <<cookiecutter.package_name>>.passes import registry as registry_module
+from <<cookiecutter.package_name>>.passes.registry import DISABLE_VARIABLE, ENTRY_POINT_GROUP, PassError, Registry
+
+
+def names(*registrations: tuple[str, dict[str, Any]]) -> list[str]:
+    registry = Registry()
+    for name, anchors in registrations:
+        registry.register(stage="isa", name=name, **anchors)(lambda module, options: None)
+    return [p.name for p in registry.passes("isa")]
+
+
+@pytest.mark.parametrize(
+    ("registrations", "expected"),
+    [
+        ([("a", {}), ("b", {}), ("c", {})], "a b c"),
+        ([("a", {}), ("b", {}), ("x", {"after": "a"})], "a x b"),
+        ([("a", {}), ("b", {}), ("x", {"before": "b"})], "a x b"),
+        ([("a", {}), ("b", {}), ("x", {"after": "a"}), ("y", {"after": "a"})], "a x y b"),
+        ([("a", {}), ("b", {}), ("x", {"before": "b"}), ("y", {"before": "b"})], "a x y b"),
+        ([("x", {"after": "y"}), ("y", {"after": "a"}), ("a", {}), ("b", {})], "a y x b"),
+        ([("a", {}), ("b", {}), ("c", {}), ("x", {"after": "a", "before": "c"})], "a x b c"),
+        ([("a", {}), ("b", {}), ("x", {"after": ("a", "b")})], "a b x"),
+        ([("x", {"before": "a"}), ("a", {})], "x a"),
+    ],
+)
+def test_order(registrations: list[tuple[str, dict[str, Any]]], expected: str) -> None:
+    assert names(*registrations) == expected.split()
+
+
+@pytest.mark.parametrize(
+    ("registrations", "message"),
+    [
+        (
+            [("a", {}), ("x", {"after": "z"})],
+            "pass 'x' .* is anchored to 'z', which is no pass of stage 'isa'; there are a$",
+        ),
+        ([("x", {"after": "y"}), ("y", {"after": "x"})], "in a circle: x -. y -. x"),
+        ([("x", {"after": "x"})], "in a circle: x -. x"),
+        (
+            [("a", {}), ("b", {}), ("x", {"after": "b", "before": "a"})],
+            "after b and before a, but the order of those is a, b",
+        ),
+    ],
+)
+def test_orders_that_cannot_be(registrations: list[tuple[str, dict[str, Any]]], message: str) -> None:
+    with pytest.raises(PassError, match=message):
+        names(*registrations)
+
+
+def test_names_are_unique_within_a_stage() -> None:
+    registry = Registry()
+
+    def first(module: Any, options: Any) -> None: ...
+    def second(module: Any, options: Any) -> None: ...
+
+    assert registry.register(stage="isa", name="p")(first) is first
+    registry.register(stage="module", name="p")(second)
+    registry.register(stage="isa", name="p")(first)  # a module that is loaded again
+    with pytest.raises(PassError, match="two passes of stage 'isa' are named 'p'"):
+        registry.register(stage="isa", name="p")(second)
+    registry.unregister("isa", "p")
+    registry.register(stage="isa", name="p")(second)
+
+
+def test_unknown_stage() -> None:
+    with pytest.raises(PassError, match="no stage 'asm'; there are ttir, module, isa, llir"):
+        Registry().register(stage="asm", name="p")
+
+
+def test_passes_are_disabled_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    registry = Registry()
+    for name in ("a", "b", "c"):
+        registry.register(stage="llir", name=name)(lambda text, options: text)
+    monkeypatch.setenv(DISABLE_VARIABLE, "a, c")
+    assert [p.name for p in registry.enabled("llir")] == ["b"]
+    monkeypatch.setenv(DISABLE_VARIABLE, "z")
+    with pytest.raises(PassError, match=f"{DISABLE_VARIABLE} names z; the passes are a, b, c"):
+        registry.enabled("llir")
+
+
+@pytest.fixture
+def registry(monkeypatch: pytest.MonkeyPatch) -> Registry:
+    """An empty registry in place of the one that compiles kernels."""
+    empty = Registry()
+    monkeypatch.setattr(pipeline, "REGISTRY", empty)
+    monkeypatch.setattr(pipeline, "load_passes", lambda: None)
+    return empty
+
+
+def test_module_passes_run_in_order_and_get_the_options(registry: Registry) -> None:
+    calls: list[Any] = []
+    module = ModuleOp([])
+    for name in ("one", "two"):
+        registry.register(stage="module", name=name)(
+            lambda m, options, name=name: calls.append((name, m is module, options))
+        )
+    pipeline.run_passes("module", module, "options")
+    pipeline.run_passes("isa", module, "options")
+    assert calls == [("one", True, "options"), ("two", True, "options")]
+
+
+def test_text_passes_hand_on_the_text(registry: Registry) -> None:
+    registry.register(stage="llir", name="comment")(lambda text, options: text + "; seen\n")
+    assert pipeline.run_text_passes("define\n", None) == "define\n; seen\n"
+    registry.register(stage="llir", name="forgetful")(lambda text, options: None)
+    with pytest.raises(CompileError, match="pass 'forgetful' .* must return text, not NoneType"):
+        pipeline.run_text_passes("", None)
+
+
+def test_failing_pass_is_named(registry: Registry) -> None:
+    @registry.register(stage="isa", name="broken")
+    def broken(module: Any, options: Any) -> None:
+        raise KeyError("x")
+
+    with pytest.raises(
+        CompileError, match=r"pass 'broken' \(.*test_registry\) of stage 'isa' failed: KeyError: 'x'"
+    ):
+        pipeline.run_passes("isa", ModuleOp([]), None)
+
+
+def test_typed_errors_pass_through(registry: Registry) -> None:
+    @registry.register(stage="isa", name="refusing")
+    def refusing(module: Any, options: Any) -> None:
+        raise CompileError("not this one", location="k.py:7")
+
+    with pytest.raises(CompileError, match="not this one\n  at k.py:7"):
+        pipeline.run_passes("isa", ModuleOp([]), None)
+
+
+def test_pass_that_leaves_an_invalid_module_is_named(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @registry.register(stage="isa", name="vandal")
+    def vandal(module: ModuleOp, options: Any) -> None:
+        module.body.block.first_op.properties["value"] = StringAttr("no number")  # type: ignore[union-attr]
+
+    def module() -> ModuleOp:
+        from xdsl.dialects import arith
+
+        return ModuleOp([arith.ConstantOp.from_int_and_width(1, 32)])
+
+    pipeline.run_passes("isa", module(), None)
+    monkeypatch.setenv(pipeline.VERIFY_VARIABLE, "1")
+    with pytest.raises(CompileError, match="pass 'vandal' .* left an invalid module"):
+        pipeline.run_passes("isa", module(), None)
+
+
+def test_passes_are_timed(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    registry.register(stage="isa", name="quick")(lambda module, options: None)
+    pipeline.run_passes("isa", ModuleOp([test_dialect.TestOp()]), None)
+    assert capsys.readouterr() == ("", "")
+    monkeypatch.setenv(pipeline.TIME_VARIABLE, "1")
+    pipeline.run_passes("isa", ModuleOp([]), None)
+    out, err = capsys.readouterr()
+    assert out == "" and "isa quick" in err and err.endswith(" ms\n")
+
+
+def test_triton_passes_are_anchors() -> None:
+    pipeline.load_passes()
+    names = [p.name for p in registry_module.REGISTRY.passes("ttir")]
+    assert names[0] == "inliner" and names.index("canonicalizer") < names.index("cse") < names.index(
+        "loop-unroll"
+    )
+
+
+def _entry_points(tmp_path: pathlib.Path, value: str) -> None:
+    info = tmp_path / "vendor_passes-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: vendor-passes\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[{ENTRY_POINT_GROUP}]\npeephole = {value}\n")
+
+
+def test_installed_passes_are_found(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _entry_points(tmp_path, "vendor_passes_module")
+    (tmp_path / "vendor_passes_module.py").write_text("loaded = True\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert "peephole" in registry_module.load_entry_points()
+
+
+def test_installed_passes_that_do_not_load_are_named(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _entry_points(tmp_path, "vendor_module_that_is_gone")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(
+        InstallationError,
+        match="passes 'peephole' .vendor_module_that_is_gone. of .* 'vendor-passes' cannot be",
+    ):
+        registry_module.load_entry_points()
