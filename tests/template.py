@@ -28,6 +28,9 @@ ODD_ANSWERS = {
     "ci_provider": "gitlab",
 }
 
+# The packages that tests/test_generated.py builds, installs and tests: name -> answers.
+VARIANTS: dict[str, dict[str, str]] = {"default": {}, "odd": ODD_ANSWERS}
+
 # Python's own remedies for a C locale switched off: what remains is ASCII everywhere.
 C_LOCALE = {"LC_ALL": "C", "LANG": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 

@@ -20,9 +20,8 @@ from pathlib import Path
 
 import pytest
 
-from template import ODD_ANSWERS, generate
+from template import VARIANTS, generate
 
-VARIANTS: dict[str, dict[str, str]] = {"default": {}, "odd": ODD_ANSWERS}
 LARGEST_WHEEL = 1_000_000  # bytes
 OWN_TESTS_LIMIT = 25 * 60  # seconds
 
@@ -80,7 +79,7 @@ class Variant:
             return email.message_from_bytes(archive.read(name))
 
 
-@pytest.fixture(scope="module", params=VARIANTS)
+@pytest.fixture(scope="module")
 def variant(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Variant]:
     """A package: generated into a path with a space and an accent, built, and installed."""
     others = {point.dist.name for point in entry_points(group="triton.backends") if point.dist is not None}

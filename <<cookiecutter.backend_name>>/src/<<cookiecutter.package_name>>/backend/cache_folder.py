@@ -1,4 +1,4 @@
-"""Is Triton's cache folder usable? Asked before Triton uses it, because what Triton says otherwise is only the errno."""
+"""Is Triton's cache folder usable? Asked before Triton uses it, which would only report the errno."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from ..target import BACKEND_NAME, DISTRIBUTION_NAME
 def require_cache_folder() -> None:
     """Raise InstallationError if the cache folder is not there and cannot be made; warn if it cannot be written.
 
-    A read-only folder may hold every kernel that is needed (a container image, say), so it is no error yet. Looks once at
-    each folder. A cache manager of the user's own (TRITON_CACHE_MANAGER) may do without the folder: nothing is checked.
+    A read-only folder may hold every kernel that is needed (a container image, say), so it is no error yet.
+    Looks once at each folder. A cache manager of the user's own (TRITON_CACHE_MANAGER) may do without the
+    folder: nothing is checked.
     """
     from triton import knobs
 
@@ -24,7 +25,9 @@ def require_cache_folder() -> None:
 
 @functools.cache
 def _require(folder: str) -> None:
-    way_out = f"set TRITON_CACHE_DIR to a folder that this user can write (`{DISTRIBUTION_NAME} doctor` tells more)"
+    way_out = (
+        f"set TRITON_CACHE_DIR to a folder that this user can write (`{DISTRIBUTION_NAME} doctor` tells more)"
+    )
     try:
         os.makedirs(folder, exist_ok=True)
     except OSError as error:
@@ -33,7 +36,7 @@ def _require(folder: str) -> None:
         ) from error
     if not os.access(folder, os.W_OK | os.X_OK):
         warnings.warn(
-            f"{BACKEND_NAME}: Triton's cache folder {folder!r} is read-only; kernels that it does not hold yet cannot be "
-            f"compiled: {way_out}",
+            f"{BACKEND_NAME}: Triton's cache folder {folder!r} is read-only; kernels that it does not hold yet "
+            f"cannot be compiled: {way_out}",
             stacklevel=2,
         )

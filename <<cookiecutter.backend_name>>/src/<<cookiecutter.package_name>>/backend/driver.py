@@ -54,8 +54,8 @@ class Utilities:
         module.unload()
 
     def get_device_properties(self, device: Any) -> dict[str, int]:
-        """Facts by the names that programs look for. Clock rates and register counts are nominal, sizes are "
-        "in bytes."""
+        """Facts by the names that programs look for. Clock rates and register counts are nominal, sizes are
+        in bytes."""
         from ..runtime.pool import thread_count
 
         return {

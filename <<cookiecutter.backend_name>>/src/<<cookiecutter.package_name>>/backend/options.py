@@ -81,8 +81,7 @@ class Options:
         if self.instrumentation_mode:
             raise OptionError(
                 f"{BACKEND_NAME}: instrumentation_mode {self.instrumentation_mode!r} works on GPU layouts, "
-                "which this device "
-                "does not have: unset TRITON_INSTRUMENTATION_MODE"
+                "which this device does not have: unset TRITON_INSTRUMENTATION_MODE"
             )
 
     def hash(self) -> str:

@@ -13,11 +13,9 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-import numpy as np
-
 from .. import activate
 from ..errors import BackendError
-from ..target import ARCH, BACKEND_NAME, VENDOR_NAME
+from ..target import ARCH, BACKEND_NAME, ENV_PREFIX, VENDOR_NAME
 
 SECONDS_A_CASE = 0.4
 BATCH = 5
@@ -79,8 +77,7 @@ def seconds(function: Callable[[], object]) -> float:
 def fastest(ours: Callable[[], object], peer: Callable[[], object]) -> tuple[float, float]:
     """The fastest call of each, over alternating batches, so that both sides see the same machine.
 
-    Not medians: NumPy's threads and ours spin for a while after a call, in each other's way, and a busy machine does
-    the rest. Medians then compare how the two sides bear it (NumPy's products took 30 times as long), not the work.
+    Not medians: they tell of other programs on the machine, not of these two.
     """
     once = min(seconds(ours), seconds(ours)) + min(seconds(peer), seconds(peer))
     batches = min(MOST_BATCHES, max(FEWEST_BATCHES, int(SECONDS_A_CASE / once / BATCH)))
@@ -92,13 +89,32 @@ def fastest(ours: Callable[[], object], peer: Callable[[], object]) -> tuple[flo
     return min(mine), min(theirs)
 
 
+def set_threads(count: int) -> None:
+    """Let both sides use ``count`` threads. Their libraries read these variables when they are loaded.
+
+    One is the default because NumPy uses more for matrix products only, and there its threads and ours stand in each
+    other's way: on a busy machine such products have taken 30 times as long beside our kernels as alone.
+    """
+    for variable in (
+        f"{ENV_PREFIX}_NUM_THREADS",
+        "OPENBLAS_NUM_THREADS",
+        "MKL_NUM_THREADS",
+        "OMP_NUM_THREADS",
+    ):
+        os.environ[variable] = str(count)
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("kernels", nargs="*", help="only those whose name contains one of these words")
+    parser.add_argument("--threads", type=int, default=1, help="of each side: ours and NumPy's (default: 1)")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print progress, the table and what its columns mean. 0 if every result is right, else 1."""
+    set_threads(arguments.threads)
     activate()
+    import numpy as np
+
     from .cases import demo_cases  # imports triton, and with it this backend
 
     start = time.perf_counter()
@@ -131,6 +147,7 @@ def run(arguments: argparse.Namespace) -> int:
     print(
         "max error: of one value, relative to max(1, |value|). Times: the fastest of many calls, launch included.\n"
         f"NumPy: the peer, NumPy {np.__version__} doing the same work (fp16 and bf16 in fp32). ratio = NumPy / ours.\n"
+        f"Threads of each: {arguments.threads} (see --threads).\n"
     )
     for failure in failures:
         print(failure)

@@ -13,14 +13,15 @@ from collections.abc import Mapping, Sequence
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import (
+    AnyFloat,
     DenseArrayBase,
-    Float64Type,
     FloatAttr,
     IntegerAttr,
     IntegerType,
+    StringAttr,
     VectorType,
+    f32,
     i1,
-    i32,
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -150,7 +151,12 @@ class Builder:
                 self._constants[result] = signed
             return result
         number_f = float(value)
-        attr = FloatAttr(number_f, element)  # pyright: ignore[reportArgumentType]
+        if element.name.startswith("f8"):  # the instruction set has no fp8 constants: narrow an f32 one
+            wide = self.const(number_f, like(ty, f32))
+            rounding = {"rounding": StringAttr("rtne")}
+            return self.emit(convert.TruncF, [wide], ty, rounding, key=("rtne",))
+        assert isinstance(element, AnyFloat)
+        attr = FloatAttr(number_f, element)
         return self.emit(lanes.Const, [], ty, {"value": attr}, key=(number_f.hex(), number_f))
 
     def const_attr(self, attr: Attribute, ty: Attribute) -> SSAValue:
@@ -164,7 +170,9 @@ class Builder:
         if len(set(values)) == 1:
             return self.const(values[0], vector(len(values), element))
         attr = DenseArrayBase.from_list(i64, values)
-        return self.emit(lanes.LaneConst, [], VectorType(element, [len(values)]), {"values": attr}, key=tuple(values))
+        return self.emit(
+            lanes.LaneConst, [], VectorType(element, [len(values)]), {"values": attr}, key=tuple(values)
+        )
 
     def known(self, value: SSAValue | int) -> int | None:
         """The integer that `value` is known to be, if it is a scalar constant."""
@@ -248,14 +256,21 @@ class Builder:
 
     # --- loops ----------------------------------------------------------------------------------------------------
 
-    def open_loop(self, carried: Sequence[Attribute] = (), *, index: Attribute = i64) -> tuple[SSAValue, list[SSAValue]]:
+    def open_loop(
+        self, carried: Sequence[Attribute] = (), *, index: Attribute = i64
+    ) -> tuple[SSAValue, list[SSAValue]]:
         """Opens the body of a counted loop; gives its induction variable and carried values."""
         block = Block(arg_types=[index, *carried])
         self.push(block)
         return block.args[0], list(block.args[1:])
 
     def close_loop(
-        self, start: SSAValue, stop: SSAValue, step: SSAValue, inits: Sequence[SSAValue], yields: Sequence[SSAValue]
+        self,
+        start: SSAValue,
+        stop: SSAValue,
+        step: SSAValue,
+        inits: Sequence[SSAValue],
+        yields: Sequence[SSAValue],
     ) -> list[SSAValue]:
         """Closes the body opened by `open_loop` and appends the loop; gives the carried values after it."""
         body = self.pop()
@@ -267,7 +282,3 @@ class Builder:
         )
         self.insert(op)
         return list(op.results)
-
-
-F64 = Float64Type()
-I1, I32, I64 = i1, i32, i64

@@ -24,6 +24,5 @@ def remove_unused(root: Operation) -> None:
                 before = op.prev_op
                 remove_unused(op)
                 if isinstance(op, PURE) and all(not result.uses.get_length() for result in op.results):
-                    op.detach()
-                    op.erase()
+                    block.erase_op(op)
                 op = before

@@ -8,6 +8,7 @@ from math import inf, nan
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, Block, SSAValue
 
+from ..dialects import tt
 from ..dialects.isa.base import lanes_of
 from ..errors import UnsupportedOperation
 from ..frontend.locations import location_of
@@ -27,10 +28,12 @@ class Combine:
         count = max(lanes_of(value.type) for value in (*left, *right))
         env: dict[SSAValue, SSAValue] = dict(zip(self.block.args, [*left, *right], strict=True))
         for op in self.block.ops:
-            if op is self.block.last_op:
+            if isinstance(op, tt.ReduceReturnOp | tt.ScanReturnOp):
                 return [b.splat(env[value], count) for value in op.operands]
             if op.name == "arith.constant":
-                env[op.results[0]] = b.const_attr(op.properties["value"], register_element(op.results[0].type))
+                env[op.results[0]] = b.const_attr(
+                    op.properties["value"], register_element(op.results[0].type)
+                )
                 continue
             if op.name not in ELEMENTWISE:
                 raise UnsupportedOperation(

@@ -12,6 +12,7 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from ..dialects.tt import constant_value
 from .elementwise import register_element
 from .kernel import Handler, KernelLowering
 from .scheduler import parts, walk
@@ -26,6 +27,11 @@ def scalars_of(values: Iterable[SSAValue]) -> list[SSAValue]:
     return [value for value in values if not is_tensor(value)]
 
 
+def homes_of(k: KernelLowering, values: Iterable[SSAValue]) -> dict[SSAValue, Buffer]:
+    """A buffer for each tensor among `values`."""
+    return {value: k.allocate(value) for value in values if is_tensor(value)}
+
+
 # --- for --------------------------------------------------------------------------------------------------
 
 
@@ -38,12 +44,12 @@ def for_loop(k: KernelLowering, op: Operation) -> None:
     enter_regions(k, op)
     bounds = [k.scalar(value) for value in (start, stop, step)]
     k.liveness.finish(op)
-    shifted = [moves_by_scalar(new, arg) for new, arg in zip(terminator.operands, arguments)]
+    shifted = [moves_by_scalar(new, arg) for new, arg in zip(terminator.operands, arguments, strict=True)]
     linear: dict[SSAValue, Linear] = {}
     registers: list[SSAValue] = []
     homes: dict[SSAValue, Buffer] = {}
     writes: list[tuple[Tile, Buffer]] = []
-    for init, argument, moves in zip(inits, arguments, shifted):
+    for init, argument, moves in zip(inits, arguments, shifted, strict=True):
         if not is_tensor(argument):
             registers.append(k.scalar(init))
         elif moves:
@@ -63,12 +69,15 @@ def for_loop(k: KernelLowering, op: Operation) -> None:
         k.scheduler.flush()
         results = leave(k, terminator, arguments, homes, linear)
     after = k.b.close_loop(bounds[0], bounds[1], bounds[2], registers, results)
-    renamed = dict(zip(arguments, op.results))
+    renamed: dict[SSAValue, SSAValue] = dict(zip(arguments, op.results, strict=True))
     bind(
         k,
         op.results,
         after,
-        {renamed[arg]: Buffer(h.shape, h.element, h.offset, h.strides, renamed[arg]) for arg, h in homes.items()},
+        {
+            renamed[arg]: Buffer(h.shape, h.element, h.offset, h.strides, renamed[arg])
+            for arg, h in homes.items()
+        },
         {renamed[arg]: tile for arg, tile in linear.items()},
     )
 
@@ -189,8 +198,7 @@ def is_uniform(value: SSAValue) -> bool:
     if op.name == "tt.splat":
         return True
     if op.name == "arith.constant":
-        attr = op.properties["value"]
-        return hasattr(attr, "is_splat") and attr.is_splat()  # pyright: ignore
+        return constant_value(op.properties["value"]) is not None
     if op.name.startswith("arith.") and len(op.results) == 1:
         return all(is_uniform(operand) for operand in op.operands)
     return False
@@ -203,7 +211,7 @@ def if_else(k: KernelLowering, op: Operation) -> None:
     enter_regions(k, op)
     condition = k.scalar(op.operands[0])
     k.liveness.finish(op)
-    homes = {result: k.allocate(result) for result in op.results if is_tensor(result)}
+    homes = homes_of(k, op.results)
     carried = scalars_of(op.results)
     regions: list[Region] = []
     for region in op.regions:
@@ -230,9 +238,13 @@ def while_loop(k: KernelLowering, op: Operation) -> None:
     assert condition is not None and last is not None
     enter_regions(k, op)
     registers = [k.scalar(init) for init in scalars_of(op.operands)]
-    homes = {arg: k.allocate(arg) for arg in before.args if is_tensor(arg)}
-    k.scheduler.write((k.tile(init), homes[arg]) for init, arg in zip(op.operands, before.args) if is_tensor(arg))
-    forwarded = {arg: k.allocate(arg) for arg in after.args if is_tensor(arg)}
+    homes = homes_of(k, before.args)
+    k.scheduler.write(
+        (k.tile(init), homes[arg])
+        for init, arg in zip(op.operands, before.args, strict=True)
+        if is_tensor(arg)
+    )
+    forwarded = homes_of(k, after.args)
     k.liveness.finish(op)
 
     head = Block(arg_types=[register.type for register in registers])
@@ -244,7 +256,11 @@ def while_loop(k: KernelLowering, op: Operation) -> None:
         k.locate(condition)
         test = k.scalar(condition.operands[0])
         passed = [k.scalar(value) for value in scalars_of(condition.operands[1:])]
-        pairs = [(k.tile(v), forwarded[a]) for v, a in zip(condition.operands[1:], after.args) if a in forwarded]
+        pairs = [
+            (k.tile(v), forwarded[a])
+            for v, a in zip(condition.operands[1:], after.args, strict=True)
+            if a in forwarded
+        ]
         k.liveness.finish(condition)
         write_back(k, pairs)
     k.b.pop()
@@ -262,10 +278,12 @@ def while_loop(k: KernelLowering, op: Operation) -> None:
 
     made = k.b.insert(
         scf.WhileOp.create(
-            operands=registers, result_types=[value.type for value in passed], regions=[Region(head), Region(tail)]
+            operands=registers,
+            result_types=[value.type for value in passed],
+            regions=[Region(head), Region(tail)],
         )
     )
-    renamed = dict(zip(after.args, op.results))
+    renamed: dict[SSAValue, SSAValue] = dict(zip(after.args, op.results, strict=True))
     bind(k, op.results, made.results, {renamed[arg]: home for arg, home in forwarded.items()}, {})
 
 

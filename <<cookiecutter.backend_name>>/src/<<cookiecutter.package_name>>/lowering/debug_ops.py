@@ -9,7 +9,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ..dialects.isa import control, convert
 from ..dialects.tt_types import PointerType
-from .elementwise import byte_width, is_float, register_element, shape_of, widen
+from .elementwise import byte_width, ints_of, is_float, register_element, shape_of, widen
 from .evaluate import Evaluator, Index
 from .kernel import Handler, KernelLowering
 from .memory_ops import int_property
@@ -50,7 +50,7 @@ def device_print(k: KernelLowering, op: Operation) -> None:
     pids = [
         b.emit(control.ProgramId, [], i32, {"axis": IntegerAttr(axis, i64)}, key=(axis,)) for axis in range(3)
     ]
-    signs: tuple[int, ...] = op.properties["isSigned"].get_values()  # pyright: ignore
+    signs = ints_of(op.properties["isSigned"])
     if not op.operands:
         each_thread(k, "pid (%u, %u, %u)" + text + "\n", pids)
     for number, operand in enumerate(op.operands):
@@ -58,7 +58,9 @@ def device_print(k: KernelLowering, op: Operation) -> None:
             label = f"{text}(operand {number}) "
         else:
             label = text
-        print_operand(k, operand, label, pids, hexadecimal=bool(int_property(op, "hex")), signed=signs[number] > 0)
+        print_operand(
+            k, operand, label, pids, hexadecimal=bool(int_property(op, "hex")), signed=signs[number] > 0
+        )
     k.liveness.finish(op)
 
 
@@ -77,7 +79,9 @@ def print_operand(
     for _ in shape:
         index, _ = b.open_loop()
         point.append(Index(index))
-    code, value = formatted(k, operand.type, e.value(buffer, tuple(point)), hexadecimal=hexadecimal, signed=signed)
+    code, value = formatted(
+        k, operand.type, e.value(buffer, tuple(point)), hexadecimal=hexadecimal, signed=signed
+    )
     widths = ", ".join(f"%{ceil(log10(extent))}u" for extent in shape)
     indices = [b.resize(index.scalar, i32) for index in point]
     show(k, f"pid (%u, %u, %u) idx ({widths}){label}{code}\n", [*pids, *indices, value])

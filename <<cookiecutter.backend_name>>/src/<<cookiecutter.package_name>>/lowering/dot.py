@@ -16,7 +16,10 @@ from .tiles import Buffer, Elementwise, Node, Tile, is_row_major
 
 
 def dot(k: KernelLowering, op: Operation) -> None:
-    """``d = a x b + c``, for a batch of matrices if the tiles have rank 3. f16, bf16 and fp8 products are exact in f32."""
+    """``d = a x b + c``, for a batch of matrices if the tiles have rank 3.
+
+    f16, bf16 and fp8 products are exact in f32.
+    """
     result = op.results[0]
     a, b, c = (k.tile(operand) for operand in op.operands)
     k.liveness.finish(op)
@@ -49,7 +52,13 @@ def converted(tile: Tile, element: Attribute, *, value: SSAValue | None = None) 
         return tile
     if is_float(element):
         return Elementwise(
-            tile.shape, element, "convert", (tile,), lambda b, args: round_to(b, args[0], element), 2, value=value
+            tile.shape,
+            element,
+            "convert",
+            (tile,),
+            lambda b, args: round_to(b, args[0], element),
+            2,
+            value=value,
         )
     return Elementwise(
         tile.shape, element, "convert", (tile,), lambda b, args: b.resize(args[0], element), 1, value=value
@@ -85,7 +94,12 @@ def reusable(k: KernelLowering, op: Operation, c: Tile) -> Buffer | None:
                 candidates.extend(p.buffer for p in parts if isinstance(p, Node) and p.buffer is not None)
     for buffer in candidates:
         owner = buffer.owner
-        if owner is None or buffer.element != c.element or buffer.shape != c.shape or not is_row_major(buffer):
+        if (
+            owner is None
+            or buffer.element != c.element
+            or buffer.shape != c.shape
+            or not is_row_major(buffer)
+        ):
             continue
         block = owner.block if hasattr(owner, "block") else owner.owner.parent  # pyright: ignore
         if block is op.parent and not k.liveness.is_live(owner):
@@ -107,7 +121,9 @@ def multiply(
     count = prod(batch)
     if count > 1:
         index, _ = b.open_loop()
-        addresses = [b.addi(x, b.muli(index, b.const(step, i64))) for x, step in zip(addresses, steps)]
+        addresses = [
+            b.addi(x, b.muli(index, b.const(step, i64))) for x, step in zip(addresses, steps, strict=True)
+        ]
     inner = [(columns, tile_n, (acc_size, 0, size)), (rows, tile_m, (columns * acc_size, depth * size, 0))]
     opened: list[tuple[int, int]] = []
     for extent, tile, pitches in inner:
@@ -116,7 +132,8 @@ def multiply(
         index, _ = b.open_loop()
         opened.append((extent, tile))
         addresses = [
-            b.addi(x, b.muli(index, b.const(pitch, i64))) if pitch else x for x, pitch in zip(addresses, pitches)
+            b.addi(x, b.muli(index, b.const(pitch, i64))) if pitch else x
+            for x, pitch in zip(addresses, pitches, strict=True)
         ]
     numbers = {
         "m": min(rows, tile_m),
@@ -135,4 +152,3 @@ def multiply(
 
 
 HANDLERS: dict[str, Handler] = {"tt.dot": dot}
-

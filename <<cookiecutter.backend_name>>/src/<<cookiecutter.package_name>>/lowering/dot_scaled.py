@@ -1,7 +1,8 @@
 """``tt.dot_scaled``: block-scaled (mx) formats are widened to f32 in the scratchpad and multiplied as f32.
 
-Formats and scales follow the OCP Microscaling Formats (MX) specification 1.0: a scale is a power of two, 2^(byte - 127), shared
-by 32 elements along K; the byte 255 is NaN. NVIDIA's nvfp4 has e4m3 scales for 16 elements instead.
+Formats and scales follow the OCP Microscaling Formats (MX) specification 1.0: a scale is a power of two,
+2^(byte - 127), shared by 32 elements along K; the byte 255 is NaN.
+NVIDIA's nvfp4 has e4m3 scales for 16 elements instead.
 """
 
 from __future__ import annotations
@@ -92,9 +93,7 @@ def unpacked(k: KernelLowering, tile: Tile, dim: int) -> Buffer:
     pairs = Buffer(split, f32, whole.offset, row_major(split))
     # The dimension of the pair moves to the end, where `halves` expects it.
     order = [*range(dim + 1), *range(dim + 2, len(split)), dim + 1]
-    moved = Buffer(
-        tuple(split[d] for d in order), f32, whole.offset, tuple(pairs.strides[d] for d in order)
-    )
+    moved = Buffer(tuple(split[d] for d in order), f32, whole.offset, tuple(pairs.strides[d] for d in order))
     for number, part in enumerate(halves(moved)):
         k.scheduler.write([(e2m1(bytes_, high=bool(number)), part)])
     return whole

@@ -13,10 +13,12 @@ from typing import NamedTuple
 
 from xdsl.dialects.builtin import (
     BFloat16Type,
+    DenseArrayBase,
     Float16Type,
     Float32Type,
     Float64Type,
     IndexType,
+    IntegerAttr,
     IntegerType,
     StringAttr,
     TensorType,
@@ -86,7 +88,9 @@ def is_float(element: Attribute) -> bool:
 
 
 def is_fp8(element: Attribute) -> bool:
-    return is_float(element) and not isinstance(element, Float16Type | BFloat16Type | Float32Type | Float64Type)
+    return is_float(element) and not isinstance(
+        element, Float16Type | BFloat16Type | Float32Type | Float64Type
+    )
 
 
 # --- floating-point formats -------------------------------------------------------------------------------
@@ -119,7 +123,11 @@ def round_to(b: Builder, value: SSAValue, element: Attribute, rounding: str = "r
             convert.TruncF, [value], like(value.type, f32), {"rounding": StringAttr("rtne")}, key=("rtne",)
         )
     return b.emit(
-        convert.TruncF, [value], like(value.type, element), {"rounding": StringAttr(rounding)}, key=(rounding,)
+        convert.TruncF,
+        [value],
+        like(value.type, element),
+        {"rounding": StringAttr(rounding)},
+        key=(rounding,),
     )
 
 
@@ -191,7 +199,14 @@ def arith_float_cast(op: Operation) -> Recipe:
 
 def int_of(attr: Attribute) -> int:
     """The number in an IntegerAttr."""
-    return attr.value.data  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]
+    assert isinstance(attr, IntegerAttr)
+    return attr.value.data
+
+
+def ints_of(attr: Attribute) -> tuple[int, ...]:
+    """The numbers in an ``array<i32: ...>``."""
+    assert isinstance(attr, DenseArrayBase)
+    return tuple(int(number) for number in attr.get_values())
 
 
 def bitcast(op: Operation) -> Recipe:

@@ -17,8 +17,20 @@ from ..dialects.isa import alu, convert, memory
 from ..dialects.isa.base import element_of, lanes_of, vector
 from ..dialects.tt_enums import CmpIPredicate
 from .builder import Builder
-from .elementwise import byte_width, is_float
-from .tiles import Buffer, Elementwise, Linear, Loaded, Node, Tile, Uniform, View, as_linear, stride_value, view
+from .elementwise import byte_width, int_of
+from .tiles import (
+    Buffer,
+    Elementwise,
+    Linear,
+    Loaded,
+    Node,
+    Tile,
+    Uniform,
+    View,
+    as_linear,
+    stride_value,
+    view,
+)
 
 Lanes = tuple[int, ...] | None
 """Offset of each lane from the scalar index; None where all are 0."""
@@ -136,7 +148,7 @@ class Evaluator:
                 continue
             if isinstance(stride, int):
                 varies = True
-                constant = [have + stride * lane for have, lane in zip(constant, index.lanes)]
+                constant = [have + stride * lane for have, lane in zip(constant, index.lanes, strict=True)]
             else:
                 offsets = b.lane_const(index.lanes, element)
                 part = b.emit(alu.MulI, [b.splat(step, self.width), offsets], offsets.type)
@@ -148,7 +160,9 @@ class Evaluator:
             else:
                 computed = part if computed is None else b.emit(alu.AddI, [computed, part], part.type)
         total = linear.base
-        for part in sorted(scalars, key=b.level_of):  # outer loops first, so that partial sums leave the inner ones
+        for part in sorted(
+            scalars, key=b.level_of
+        ):  # outer loops first, so that partial sums leave the inner ones
             total = b.addi(total, part)
         return Address(total, tuple(constant) if varies and any(constant) else None, computed)
 
@@ -159,7 +173,9 @@ class Evaluator:
         total = b.splat(address.scalar, self.width)
         if address.constant is not None:
             offsets = b.lane_const(address.constant, address.scalar.type)
-            total = offsets if b.known(address.scalar) == 0 else b.emit(alu.AddI, [total, offsets], total.type)
+            total = (
+                offsets if b.known(address.scalar) == 0 else b.emit(alu.AddI, [total, offsets], total.type)
+            )
         if address.computed is not None:
             total = b.emit(alu.AddI, [total, address.computed], total.type)
         return total
@@ -217,17 +233,17 @@ class Evaluator:
         if where.is_scalar() and scalar_mask and (other is None or lanes_of(other.type) == 1):
             if mask is None:
                 return b.load(memory.Load, [where.scalar], element, not_above=level)
-            filler = other if other is not None else zero_of(b, element)
+            filler = other if other is not None else b.const(0, element)
             return b.load(memory.LoadMasked, [where.scalar, mask, filler], element, not_above=level)
         result = vector(self.width, element)
         size = byte_width(element)
         if where.is_contiguous(size):
             if mask is None:
                 return b.load(memory.Load, [where.scalar], result, not_above=level)
-            filler = b.splat(other, self.width) if other is not None else zero_of(b, result)
+            filler = b.splat(other, self.width) if other is not None else b.const(0, result)
             operands = [where.scalar, b.splat(mask, self.width), filler]
             return b.load(memory.LoadMasked, operands, result, not_above=level)
-        filler = b.splat(other, self.width) if other is not None else zero_of(b, result)
+        filler = b.splat(other, self.width) if other is not None else b.const(0, result)
         predicate = mask if mask is not None else b.const(1, i1)
         operands = [b.splat(self._combined(where), self.width), b.splat(predicate, self.width), filler]
         return b.load(memory.Gather, operands, result, not_above=level)
@@ -282,7 +298,7 @@ class Evaluator:
         return total, relaxed
 
     def lanes_in_bounds(self, conjunct: Tile, point: Point, dim: int, extent: int) -> SSAValue | None:
-        """How many leading indices along `dim` satisfy `conjunct` (i64, may lie outside of 0..extent), if it is a bound.
+        """How many leading indices along `dim` satisfy `conjunct`, if it is a bound (maybe outside of 0..extent).
 
         `point` lies at index 0 of `dim` and has no lanes.
         """
@@ -326,8 +342,7 @@ def comparison_of(tile: Tile) -> tuple[CmpIPredicate, Tile, Tile] | None:
     low, high = source.operands
     if dims is not None:
         low, high = view(low, tile.shape, dims), view(high, tile.shape, dims)
-    predicate: int = source.source.properties["predicate"].value.data  # pyright: ignore
-    return CmpIPredicate(predicate), low, high
+    return CmpIPredicate(int_of(source.source.properties["predicate"])), low, high
 
 
 def depends_on(tile: Tile, dim: int) -> bool:
@@ -339,7 +354,9 @@ def depends_on(tile: Tile, dim: int) -> bool:
             return False
         case Linear():
             stride = tile.strides[dim]
-            return not (isinstance(stride, int) and stride == 0) or any(depends_on(t, dim) for t in tile.terms)
+            return not (isinstance(stride, int) and stride == 0) or any(
+                depends_on(t, dim) for t in tile.terms
+            )
         case View():
             return any(d == dim and depends_on(tile.source, s) for s, d in enumerate(tile.dims))
         case Buffer():
@@ -374,11 +391,3 @@ def from_memory(b: Builder, value: SSAValue, element: Attribute) -> SSAValue:
 
 def value_element(value: SSAValue) -> Attribute:
     return element_of(value.type)
-
-
-def zero_of(b: Builder, ty: Attribute) -> SSAValue:
-    """0 in every lane; fp8's zero has the bits of the integer 0."""
-    element = element_of(ty)
-    if is_float(element) and byte_width(element) == 1:
-        return b.emit(convert.Bitcast, [b.const(0, vector(lanes_of(ty), i8))], ty)
-    return b.const(0, ty)

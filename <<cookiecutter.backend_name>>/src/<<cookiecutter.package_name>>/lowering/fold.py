@@ -53,14 +53,20 @@ def elementwise_tile(op: Operation, operands: Sequence[Tile], b: Builder) -> Til
     if tile is not None:
         return tile
     recipe = recipe_of(op)
-    node = Elementwise(shape, element, op.name, tuple(operands), recipe.compute, recipe.cost, op, value=op.results[0])
+    node = Elementwise(
+        shape, element, op.name, tuple(operands), recipe.compute, recipe.cost, op, value=op.results[0]
+    )
     return (wrapped(node, b) or node) if op.name == "arith.remsi" else node
 
 
 def folded(name: str, operands: Sequence[Tile], element: Attribute, b: Builder) -> Tile | None:
     """The result of an integer operation as a linear tile, if it has that form."""
     rule = LINEAR_RULES.get(name)
-    if rule is None or not is_integer(element) or not all(is_integer(operand.element) for operand in operands):
+    if (
+        rule is None
+        or not is_integer(element)
+        or not all(is_integer(operand.element) for operand in operands)
+    ):
         return None
     linear = rule(operands, element, b)
     return None if linear is None else simplified(linear, b)
@@ -89,7 +95,9 @@ def scalar_of(op: Operation, values: Sequence[SSAValue], b: Builder) -> SSAValue
 def add(a: Linear, c: Linear, b: Builder, *, negate: bool = False) -> Linear:
     """``a + c``, or ``a - c``; the terms of a subtracted tile must be gone."""
     base = b.subi(a.base, c.base) if negate else b.addi(a.base, c.base)
-    strides = tuple(add_strides(s, t, a.element, b, negate=negate) for s, t in zip(a.strides, c.strides))
+    strides = tuple(
+        add_strides(s, t, a.element, b, negate=negate) for s, t in zip(a.strides, c.strides, strict=True)
+    )
     return Linear(a.shape, a.element, base, strides, (*a.terms, *c.terms))
 
 
@@ -108,7 +116,11 @@ def fold_sub(operands: Sequence[Tile], element: Attribute, b: Builder) -> Linear
 
 def worth_it(tile: Linear) -> bool:
     """Whether a tile has a linear part at all: a sum of opaque data is better left as one operation."""
-    return len(tile.terms) < 2 or is_address(tile) or any(not (isinstance(s, int) and s == 0) for s in tile.strides)
+    return (
+        len(tile.terms) < 2
+        or is_address(tile)
+        or any(not (isinstance(s, int) and s == 0) for s in tile.strides)
+    )
 
 
 def is_address(tile: Tile) -> bool:
@@ -131,7 +143,11 @@ def multiply(tile: Tile, factor: Uniform, b: Builder) -> Tile:
     if b.known(factor.value) == 1:
         return tile
     if isinstance(tile, View):  # below the view there is less to compute
-        return view(multiply(tile.source, Uniform(tile.source.shape, factor.element, factor.value), b), tile.shape, tile.dims)
+        return view(
+            multiply(tile.source, Uniform(tile.source.shape, factor.element, factor.value), b),
+            tile.shape,
+            tile.dims,
+        )
     return Elementwise(tile.shape, tile.element, "arith.muli", (tile, factor), _multiplied, 1)
 
 
@@ -172,7 +188,7 @@ def extended(tile: Tile, element: Attribute) -> Tile:
 
 def index_like(tile: Linear) -> bool:
     """Whether a narrow tile's constant strides say that it counts elements, and is not a hash that means to wrap."""
-    spans = [s * (n - 1) for s, n in zip(tile.strides, tile.shape) if isinstance(s, int)]
+    spans = [s * (n - 1) for s, n in zip(tile.strides, tile.shape, strict=True) if isinstance(s, int)]
     return sum(abs(span) for span in spans) < INDEX_RANGE
 
 
@@ -199,13 +215,16 @@ LINEAR_RULES: dict[str, Callable[[Sequence[Tile], Attribute, Builder], Linear | 
 
 
 def wrapped(node: Elementwise, b: Builder) -> Wrapped | None:
-    """``linear % uniform`` (``offsets % M`` keeps a tile's rows inside a matrix), which is linear unless the tile wraps."""
+    """``linear % uniform``, which is linear unless the tile wraps.
+
+    Kernels write ``offsets % M`` to keep the rows of a tile inside of a matrix.
+    """
     left, right = node.operands
     if not isinstance(left, Linear) or left.terms or not isinstance(right, Uniform):
         return None
     if not all(isinstance(s, int) and s >= 0 for s in left.strides):
         return None
-    span = sum(s * (n - 1) for s, n in zip(left.strides, left.shape) if isinstance(s, int))
+    span = sum(s * (n - 1) for s, n in zip(left.strides, left.shape, strict=True) if isinstance(s, int))
     start = b.emit(alu.RemS, [left.base, right.value], left.base.type)
     last = b.addi(start, b.const(span, start.type))
     fits = b.cmpi(CmpIPredicate.SLT, last, right.value)
@@ -252,7 +271,7 @@ class Unwrapping:
                 return tile if source is tile.source else view(source, tile.shape, tile.dims)
             case Linear() if tile.terms:
                 terms = [self(term) for term in tile.terms]
-                if all(new is old for new, old in zip(terms, tile.terms)):
+                if all(new is old for new, old in zip(terms, tile.terms, strict=True)):
                     return tile
                 total = Linear(tile.shape, tile.element, tile.base, tile.strides)
                 for term in terms:
@@ -260,7 +279,7 @@ class Unwrapping:
                 return simplified(total, b)
             case Elementwise():
                 operands = [self(operand) for operand in tile.operands]
-                if all(new is old for new, old in zip(operands, tile.operands)):
+                if all(new is old for new, old in zip(operands, tile.operands, strict=True)):
                     return tile
                 return self._again(tile, operands)
             case Loaded():

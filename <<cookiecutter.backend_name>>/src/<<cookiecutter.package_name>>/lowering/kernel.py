@@ -52,7 +52,10 @@ class KernelLowering:
             cell = self._cells[value]
             self.scheduler.flush()
             raw = self.b.load(
-                memory.Load, [self.b.scratch(cell.offset)], memory_element(cell.element), not_above=self.b.depth
+                memory.Load,
+                [self.b.scratch(cell.offset)],
+                memory_element(cell.element),
+                not_above=self.b.depth,
             )
             known = self._scalars[value] = from_memory(self.b, raw, cell.element)
         return known
@@ -112,7 +115,9 @@ class KernelLowering:
         location = op.attributes.get(LOC)
         self.b.location = location if isinstance(location, SourceLoc) else None
 
-    def unsupported(self, op: Operation, message: str, add_support_in: str = "lowering/lower.py") -> UnsupportedOperation:
+    def unsupported(
+        self, op: Operation, message: str, add_support_in: str = "lowering/lower.py"
+    ) -> UnsupportedOperation:
         return UnsupportedOperation(message, location=location_of(op), add_support_in=add_support_in)
 
     def add_trap(self, kind: str, message: str, op: Operation) -> int:

@@ -2,8 +2,9 @@
 
     parse_ttir -> lower_module -> the ISA module -> codegen
 
-`lower_module` walks the kernel in program order. Handlers (one table per file: `simple_ops`, `memory_ops`, `reduce_ops`,
-`dot`, `control_flow`) turn values into tiles or scalar registers; roots go to the `Scheduler`, which emits loop nests.
+`lower_module` walks the kernel in program order. Handlers (one table per file: `simple_ops`, `memory_ops`,
+`reduce_ops`, `dot`, `control_flow`, ...) turn values into tiles or scalar registers; roots go to the `Scheduler`,
+which emits loop nests.
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ def lower_kernel(function: Operation, threads: int) -> control.Kernel:
             raise UnsupportedOperation(f"kernel argument of type {arg.type}", location=location_of(function))
     body = Block(arg_types=types)
     k = KernelLowering(body, HANDLERS, threads)
-    for arg, register in zip(entry.args, body.args):
+    for arg, register in zip(entry.args, body.args, strict=True):
         k.set_scalar(arg, register)
     region = Region(body)
     if len(source.blocks) == 1:
@@ -117,4 +118,3 @@ def deep_recursion() -> Iterator[None]:
         yield
     finally:
         sys.setrecursionlimit(limit)
-

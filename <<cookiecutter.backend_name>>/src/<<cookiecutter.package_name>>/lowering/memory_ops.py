@@ -7,8 +7,8 @@ from xdsl.ir import Operation, SSAValue
 
 from ..dialects.isa import control, memory
 from ..dialects.tt_enums import MemSemantic, RMWOp
-from .elementwise import register_element, shape_of
-from .evaluate import Evaluator, from_memory, memory_element, to_memory, zero_of
+from .elementwise import ints_of, register_element, shape_of
+from .evaluate import Evaluator, from_memory, memory_element, to_memory
 from .kernel import Handler, KernelLowering
 from .roots import AtomicUpdate, Store, atomic
 from .tiles import Loaded
@@ -57,7 +57,7 @@ def load(k: KernelLowering, op: Operation) -> None:
     if mask is None:
         raw = k.b.load(memory.Load, [address], stored, not_above=k.b.depth)
     else:
-        filler = zero_of(k.b, stored) if other is None else to_memory(k.b, k.scalar(other))
+        filler = k.b.const(0, stored) if other is None else to_memory(k.b, k.scalar(other))
         raw = k.b.load(memory.LoadMasked, [address, k.scalar(mask), filler], stored, not_above=k.b.depth)
     k.set_scalar(result, from_memory(k.b, raw, element))
     k.liveness.finish(op)
@@ -147,7 +147,7 @@ def barrier(k: KernelLowering, op: Operation) -> None:
 
 def optional_operands(op: Operation, count: int) -> list[SSAValue | None]:
     """The operands of an op with optional ones, by its ``operandSegmentSizes``."""
-    sizes: tuple[int, ...] = op.properties["operandSegmentSizes"].get_values()  # pyright: ignore
+    sizes = ints_of(op.properties["operandSegmentSizes"])
     operands = iter(op.operands)
     return [next(operands) if size else None for size in sizes[:count]]
 

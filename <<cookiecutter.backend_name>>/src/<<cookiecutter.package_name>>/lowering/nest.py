@@ -19,7 +19,7 @@ from ..frontend.locations import LOC, SourceLoc
 from ..target import VECTOR_LANES
 from .builder import Builder
 from .elementwise import byte_width
-from .evaluate import Evaluator, Index, Lanes, Point, depends_on
+from .evaluate import Evaluator, Index, Lanes, depends_on
 from .roots import Finish, Reduction, Root, Store
 from .tiles import Buffer, DimMap, Elementwise, Linear, Loaded, Node, Shape, Tile, View
 
@@ -80,14 +80,14 @@ class Contents:
                 pass
 
     def buffer(self, buffer: Buffer, dims: DimMap) -> None:
-        for stride, dim in zip(buffer.strides, dims):
+        for stride, dim in zip(buffer.strides, dims, strict=True):
             if dim is not None and stride == 1:
                 self.contiguous.append((dim, 1))
 
     def access(self, pointer: Tile, mask: Tile | None, size: int, dims: DimMap) -> None:
         self.visit(pointer, dims)
         if isinstance(pointer, Linear):
-            for stride, dim in zip(pointer.strides, dims):
+            for stride, dim in zip(pointer.strides, dims, strict=True):
                 if dim is not None and isinstance(stride, int) and stride == size:
                     self.contiguous.append((dim, 2))
         if mask is not None:
@@ -136,7 +136,11 @@ def make_plan(shape: Shape, contents: Contents, axis: int | None) -> Plan:
             lanes[vector_dim] = tuple(range(width))
             steps[vector_dim] = width
     outer = [d for d in range(rank) if d not in (vector_dim, axis)]
-    order = [*outer, *([vector_dim] if rank and vector_dim != axis else []), *([] if axis is None else [axis])]
+    order = [
+        *outer,
+        *([vector_dim] if rank and vector_dim != axis else []),
+        *([] if axis is None else [axis]),
+    ]
     return Plan(shape, width, vector_dim, order, steps, lanes)
 
 
@@ -184,7 +188,9 @@ class Nest:
                 totals = [*totals[count:], *root.combine(self.b, totals[:count], root.values(self.e, point))]
             else:
                 finishes.append(root.evaluate(self.e, point))
-        for root, finish in zip([r for r in self.roots if not isinstance(r, Reduction)], finishes, strict=True):
+        for root, finish in zip(
+            [r for r in self.roots if not isinstance(r, Reduction)], finishes, strict=True
+        ):
             self._locate(root)
             finish()
         return totals
@@ -197,7 +203,11 @@ class Nest:
     # --- loops ------------------------------------------------------------------------------------------------
 
     def _count(
-        self, dim: int, carried: list[SSAValue], body: Callable[[list[SSAValue]], list[SSAValue]], start: int = 0
+        self,
+        dim: int,
+        carried: list[SSAValue],
+        body: Callable[[list[SSAValue]], list[SSAValue]],
+        start: int = 0,
     ) -> list[SSAValue]:
         """Runs `body` over the extent of `dim`, split where masks bound it; gives the values carried out."""
         b, extent, step, lanes = self.b, self.shape[dim], self.plan.steps[dim], self.plan.lanes[dim]
@@ -251,12 +261,12 @@ class Nest:
                     continue
                 if any(d in pending and depends_on(conjunct, s) for s, d in enumerate(dims)):
                     continue
-                if any(d != dim and d is not None and self.plan.lanes[d] and depends_on(conjunct, s)
-                       for s, d in enumerate(dims)):
+                if any(
+                    d != dim and d is not None and self.plan.lanes[d] and depends_on(conjunct, s)
+                    for s, d in enumerate(dims)
+                ):
                     continue
-                point = tuple(
-                    e.zero if d is None or d == dim else Index(self.point[d].scalar) for d in dims
-                )
+                point = tuple(e.zero if d is None or d == dim else Index(self.point[d].scalar) for d in dims)
                 if along is None:
                     inside = e.value(conjunct, point)
                     count: SSAValue | None = b.emit(
@@ -283,8 +293,8 @@ class Nest:
             start = 0
             totals = [
                 b.const(neutral, vector(self.plan.width, element))
-                for root, neutrals in zip(self.reductions, identities)
-                for neutral, element in zip(neutrals or [], root.combine.elements)
+                for root, neutrals in zip(self.reductions, identities, strict=True)
+                for neutral, element in zip(neutrals or [], root.combine.elements, strict=True)
             ]
         else:
             # No neutral element: the first vector starts the total.
@@ -300,4 +310,3 @@ class Nest:
             count = len(root.operands)
             root.finish(e, point, totals[:count], across_lanes=across)
             totals = totals[count:]
-

@@ -24,7 +24,7 @@ def reduce(k: KernelLowering, op: Operation) -> None:
     tiles = [k.tile(operand) for operand in op.operands]
     combine = Combine(op.regions[0].block)
     results = [k.allocate(result) for result in op.results]
-    for result, buffer in zip(op.results, results):
+    for result, buffer in zip(op.results, results, strict=True):
         k.set_buffer(result, buffer)
     root = Reduction(tiles[0].shape, op, axis, tiles, combine, results)
     k.scheduler.add(root)
@@ -55,14 +55,14 @@ def scan(k: KernelLowering, op: Operation) -> None:
     def along() -> None:
         at(b.const(0, i64))
         totals = read()
-        for buffer, total in zip(results, totals):
+        for buffer, total in zip(results, totals, strict=True):
             e.write(buffer, tuple(point), total)
         if shape[axis] == 1:
             return
         index, carried = b.open_loop([total.type for total in totals])
         at(index)
         sums = combine(b, carried, read())
-        for buffer, total in zip(results, sums):
+        for buffer, total in zip(results, sums, strict=True):
             e.write(buffer, tuple(point), total)
         b.close_loop(b.const(1, i64), b.const(shape[axis], i64), b.const(1, i64), totals, sums)
 
@@ -82,7 +82,7 @@ def scan(k: KernelLowering, op: Operation) -> None:
         b.close_loop(b.const(0, i64), b.const(shape[dim], i64), b.const(step, i64), [], [])
 
     loops(0)
-    for result, buffer in zip(op.results, results):
+    for result, buffer in zip(op.results, results, strict=True):
         k.set_buffer(result, buffer)
 
 

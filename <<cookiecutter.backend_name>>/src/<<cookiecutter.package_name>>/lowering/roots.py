@@ -99,7 +99,7 @@ class Reduction(Root):
 
 @dataclass(eq=False, slots=True)
 class AtomicUpdate(Root):
-    """``tt.atomic_rmw`` or ``tt.atomic_cas`` (``kind`` "cas", ``expected`` given); old values go to ``old`` if wanted."""
+    """``tt.atomic_rmw``, or ``tt.atomic_cas`` (``kind`` "cas", with ``expected``). ``old`` takes the old values."""
 
     kind: str
     ordering: str
@@ -138,7 +138,7 @@ def atomic(
     count = lanes_of(addresses.type)
     order = {"ordering": StringAttr(ordering)}
     if expected is not None:
-        op = memory.AtomicCas.create(
+        op: Operation = memory.AtomicCas.create(
             operands=[addresses, expected, value], result_types=[value.type], properties=order
         )
     else:

@@ -1,8 +1,9 @@
 """Decides what runs together: collects roots of one shape into a group and emits it as one loop nest.
 
-Evaluating a tile is postponed until a root needs it, and then happens inside of that root's loop. Three things bring a tile
-into the scratchpad instead: it is still needed after the nest that evaluates it, and is not cheap to evaluate again;
-a nest would evaluate it over and over (an expensive row under a broadcast); or memory is about to change under a load.
+Evaluating a tile is postponed until a root needs it, and then happens inside of that root's loop. Three things bring
+a tile into the scratchpad instead: it is still needed after the nest that evaluates it, and is not cheap to evaluate
+again; a nest would evaluate it over and over (an expensive row under a broadcast); or memory is about to change
+under a load.
 """
 
 from __future__ import annotations
@@ -106,7 +107,9 @@ class Scheduler:
         """Keeps the opaque terms of an index tile that a loop is about to carry."""
         self._costs = {}
         sources = [term.source if isinstance(term, View) else term for term in tile.terms]
-        self._keep_all([node for node in sources if isinstance(node, Node) and self._cost(node)[0] > KEEP_COST])
+        self._keep_all(
+            [node for node in sources if isinstance(node, Node) and self._cost(node)[0] > KEEP_COST]
+        )
 
     # --- groups -------------------------------------------------------------------------------------------------
 
@@ -279,7 +282,9 @@ class Scheduler:
         """Whether two stores may write one address from different lanes, so that their order across lanes matters."""
         if not isinstance(earlier, Store) or later.source is None or earlier.source is None:
             return False
-        roots = [self.pointer_roots.of(store.source.operands[0]) for store in (later, earlier) if store.source]
+        roots = [
+            self.pointer_roots.of(store.source.operands[0]) for store in (later, earlier) if store.source
+        ]
         if None not in roots and roots[0] is not roots[1]:
             return False
         return not same_addresses(later.pointer, earlier.pointer)
@@ -323,7 +328,15 @@ class PointerRoots:
             return None
         op = pointer.owner
         assert isinstance(op, Operation)
-        if op.name in ("tt.addptr", "tt.splat", "tt.broadcast", "tt.expand_dims", "tt.reshape", "tt.trans", "tt.bitcast"):
+        if op.name in (
+            "tt.addptr",
+            "tt.splat",
+            "tt.broadcast",
+            "tt.expand_dims",
+            "tt.reshape",
+            "tt.trans",
+            "tt.bitcast",
+        ):
             return self.of(op.operands[0])
         return None
 
@@ -338,7 +351,7 @@ def same_addresses(a: Tile, c: Tile) -> bool:
         and a.base is c.base
         and a.strides == c.strides
         and len(a.terms) == len(c.terms)
-        and all(x is y for x, y in zip(a.terms, c.terms))
+        and all(x is y for x, y in zip(a.terms, c.terms, strict=True))
     )
 
 
@@ -361,7 +374,7 @@ def results_of(root: Root) -> list[Buffer]:
 
 
 def walk(tile: Tile) -> Iterable[tuple[Node, DimMap]]:
-    """The nodes that evaluating `tile` evaluates, consumers first, each with the map from its dimensions to `tile`'s."""
+    """The nodes that evaluating `tile` evaluates, consumers first, with the maps from their dimensions to `tile`'s."""
     seen: set[tuple[int, DimMap]] = set()
     order: list[tuple[Node, DimMap]] = []
 

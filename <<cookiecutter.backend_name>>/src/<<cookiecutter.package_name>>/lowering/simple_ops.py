@@ -8,7 +8,8 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, i32, i6
 from xdsl.ir import Operation, SSAValue
 
 from ..dialects.isa import control, memory
-from .elementwise import ELEMENTWISE, byte_width, register_element, shape_of
+from ..dialects.tt import constant_value
+from .elementwise import ELEMENTWISE, byte_width, ints_of, register_element, shape_of
 from .evaluate import to_memory
 from .fold import elementwise_tile, scalar_of
 from .kernel import Handler, KernelLowering
@@ -31,8 +32,8 @@ def constant(k: KernelLowering, op: Operation) -> None:
     shape, element = shape_of(result.type), register_element(result.type)
     if shape is None:
         k.set_scalar(result, k.b.const_attr(attr, element))
-    elif isinstance(attr, DenseIntOrFPElementsAttr) and attr.is_splat():
-        k.set_tile(result, Uniform(shape, element, k.b.const_attr(attr.get_attrs()[0], element)))
+    elif (number := constant_value(attr)) is not None:
+        k.set_tile(result, Uniform(shape, element, k.b.const(number, element)))
     elif isinstance(attr, DenseIntOrFPElementsAttr):
         buffer = k.scratch.allocate(shape, element)
         for number, item in enumerate(attr.get_attrs()):
@@ -87,7 +88,9 @@ def expand_dims(k: KernelLowering, op: Operation) -> None:
     assert shape is not None and isinstance(axis, IntegerAttr)
     at = axis.value.data
     rank = len(shape) - 1
-    k.set_tile(result, view(k.tile(op.operands[0]), shape, tuple(d if d < at else d + 1 for d in range(rank))))
+    k.set_tile(
+        result, view(k.tile(op.operands[0]), shape, tuple(d if d < at else d + 1 for d in range(rank)))
+    )
 
 
 def broadcast(k: KernelLowering, op: Operation) -> None:
@@ -100,7 +103,7 @@ def broadcast(k: KernelLowering, op: Operation) -> None:
 def transpose(k: KernelLowering, op: Operation) -> None:
     shape = shape_of(op.results[0].type)
     assert shape is not None
-    order: tuple[int, ...] = op.properties["order"].get_values()  # pyright: ignore
+    order = ints_of(op.properties["order"])
     dims = tuple(order.index(s) for s in range(len(shape)))
     k.set_tile(op.results[0], view(k.tile(op.operands[0]), shape, dims))
 
@@ -119,7 +122,7 @@ def reshaped(k: KernelLowering, op: Operation, tile: Tile, shape: tuple[int, ...
     new = [d for d, n in enumerate(shape) if n > 1]
     if [tile.shape[d] for d in long] == [shape[d] for d in new]:
         dims: list[int | None] = [None] * len(tile.shape)
-        for old, at in zip(long, new):
+        for old, at in zip(long, new, strict=True):
             dims[old] = at
         return view(tile, shape, tuple(dims))
     k.liveness.finish(op)
@@ -135,14 +138,14 @@ def join(k: KernelLowering, op: Operation) -> None:
     k.liveness.finish(op)
     buffer = k.allocate(result)
     tiles = [k.tile(operand) for operand in op.operands]
-    k.scheduler.write((tile, part) for tile, part in zip(tiles, halves(buffer)))
+    k.scheduler.write((tile, part) for tile, part in zip(tiles, halves(buffer), strict=True))
     k.set_tile(result, buffer)
 
 
 def split(k: KernelLowering, op: Operation) -> None:
     k.liveness.finish(op)
     buffer = k.dense(op.operands[0])
-    for result, part in zip(op.results, halves(buffer)):
+    for result, part in zip(op.results, halves(buffer), strict=True):
         k.set_tile(result, part)
 
 
@@ -208,4 +211,3 @@ HANDLERS: dict[str, Handler] = {
     "tt.get_num_programs": num_programs,
     "llvm.intr.assume": no_effect,
 }
-

@@ -81,7 +81,7 @@ class Elementwise(Node):
 
 @dataclass(eq=False, slots=True)
 class Wrapped(Elementwise):
-    """``linear mod uniform``: where ``guard`` (a scalar predicate) holds it equals ``unwrapped`` over the whole tile."""
+    """``linear mod uniform``: where the scalar predicate ``guard`` holds, the whole tile equals ``unwrapped``."""
 
     guard: SSAValue = field(kw_only=True)
     unwrapped: Tile = field(kw_only=True)
@@ -99,7 +99,7 @@ class Loaded(Node):
 
 @dataclass(eq=False, slots=True)
 class View(Tile):
-    """Another tile with its dimensions dropped, added (stride 0) or permuted: ``dims[s]`` indexes source dimension s."""
+    """Another tile with dimensions dropped, added or permuted: dimension ``dims[s]`` indexes source dimension s."""
 
     source: Tile
     dims: DimMap
@@ -130,7 +130,7 @@ def row_major(shape: Sequence[int]) -> tuple[int, ...]:
 def is_row_major(buffer: Buffer) -> bool:
     """Whether a buffer is dense and row major (the step of an extent of 1 does not matter)."""
     dense = row_major(buffer.shape)
-    return all(n == 1 or s == t for n, s, t in zip(buffer.shape, buffer.strides, dense))
+    return all(n == 1 or s == t for n, s, t in zip(buffer.shape, buffer.strides, dense, strict=True))
 
 
 def is_integer(element: Attribute) -> bool:
@@ -154,7 +154,9 @@ def as_linear(tile: Tile, b: Builder) -> Linear:
 
 def simplified(tile: Linear, b: Builder) -> Tile:
     """`tile`, as a `Uniform` or as its only term where it is no more than that."""
-    if any(not (isinstance(s, int) and s == 0) for s, n in zip(tile.strides, tile.shape) if n > 1):
+    if any(
+        not (isinstance(s, int) and s == 0) for s, n in zip(tile.strides, tile.shape, strict=True) if n > 1
+    ):
         return tile
     if not tile.terms:
         return Uniform(tile.shape, tile.element, tile.base)
@@ -191,7 +193,8 @@ def scale_stride(stride: Stride, factor: SSAValue, b: Builder) -> Stride:
 def view(tile: Tile, shape: Shape, dims: DimMap) -> Tile:
     """`tile` seen in `shape`; ``dims[s]`` is the dimension of the view that indexes source dimension s.
 
-    A source dimension of extent 1 needs no index. Free for everything but a `Node`, which keeps its identity under the view.
+    A source dimension of extent 1 needs no index. Free for everything but a `Node`, which keeps its identity under
+    the view.
     """
     dims = tuple(None if n == 1 else d for d, n in zip(dims, tile.shape, strict=True))
     match tile:
@@ -199,14 +202,14 @@ def view(tile: Tile, shape: Shape, dims: DimMap) -> Tile:
             return Uniform(shape, tile.element, tile.value)
         case Linear():
             strides: list[Stride] = [0] * len(shape)
-            for stride, dim in zip(tile.strides, dims):
+            for stride, dim in zip(tile.strides, dims, strict=True):
                 if dim is not None:
                     strides[dim] = stride
             terms = tuple(view(term, shape, dims) for term in tile.terms)
             return Linear(shape, tile.element, tile.base, tuple(strides), terms)
         case Buffer():
             steps = [0] * len(shape)
-            for step, dim in zip(tile.strides, dims):
+            for step, dim in zip(tile.strides, dims, strict=True):
                 if dim is not None:
                     steps[dim] = step
             return Buffer(shape, tile.element, tile.offset, tuple(steps), tile.owner)

@@ -8,7 +8,7 @@ from xdsl.dialects import cf, scf
 from xdsl.dialects.builtin import TensorType, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from .control_flow import bind, enter_regions, is_tensor, leave, op_list, scalars_of, write_back
+from .control_flow import bind, enter_regions, homes_of, is_tensor, leave, op_list, scalars_of, write_back
 from .elementwise import register_element
 from .evaluate import Evaluator, Index
 from .kernel import Handler, KernelLowering
@@ -29,7 +29,7 @@ def lower_blocks(k: KernelLowering, source: Region, region: Region, leave_region
         made = Block(arg_types=[register_element(a.type) for a in block.args if not is_tensor(a)])
         region.add_block(made)
         k.blocks[block] = made
-        homes = {arg: k.allocate(arg) for arg in block.args if is_tensor(arg)}
+        homes = homes_of(k, block.args)
         bind(k, block.args, made.args, homes, {})
     lower_block(k, first, leave_region)
     for block in rest:
@@ -58,7 +58,9 @@ def lower_block(k: KernelLowering, block: Block, leave_region: Exit) -> None:
             else:
                 then_values, other_values = (passed(k, target, values) for target, values in sides)
                 k.b.insert(
-                    cf.ConditionalBranchOp(condition, k.blocks[then], then_values, k.blocks[other], other_values)
+                    cf.ConditionalBranchOp(
+                        condition, k.blocks[then], then_values, k.blocks[other], other_values
+                    )
                 )
         case _:
             leave_region(terminator)
@@ -75,7 +77,7 @@ def branch_with_tensors(
     for edge in edges:
         region.add_block(edge)
     k.b.insert(cf.ConditionalBranchOp(condition, edges[0], [], edges[1], []))
-    for edge, (target, values) in zip(edges, sides):
+    for edge, (target, values) in zip(edges, sides, strict=True):
         k.b.push(edge)
         k.b.insert(cf.BranchOp(k.blocks[target], *passed(k, target, values)))
         k.b.pop()
@@ -111,7 +113,7 @@ def execute_region(k: KernelLowering, op: Operation) -> None:
     """``scf.execute_region``: what `inline` makes of a call whose callee returns early."""
     enter_regions(k, op)
     k.liveness.finish(op)
-    homes = {result: k.allocate(result) for result in op.results if is_tensor(result)}
+    homes = homes_of(k, op.results)
     registers = region_values(k, op.regions[0], op.results, homes)
     bind(k, op.results, registers, homes, {})
 
@@ -124,7 +126,10 @@ def region_values(
     region = Region(entry)
     k.b.push(entry)
     lower_blocks(
-        k, source, region, lambda terminator: k.b.insert(scf.YieldOp(*leave(k, terminator, results, homes, {})))
+        k,
+        source,
+        region,
+        lambda terminator: k.b.insert(scf.YieldOp(*leave(k, terminator, results, homes, {}))),
     )
     k.b.pop()
     types = [register_element(value.type) for value in scalars_of(results)]
@@ -152,12 +157,14 @@ def map_elementwise(k: KernelLowering, op: Operation) -> None:
         assert last is not None
         outputs: Sequence[SSAValue] = [k.scalar(value) for value in last.operands]
     else:
-        returned = next(block.last_op for block in body.blocks if block.last_op and not block.last_op.successors)
+        returned = next(
+            block.last_op for block in body.blocks if block.last_op and not block.last_op.successors
+        )
         outputs = region_values(k, body, returned.operands, {})
     for number, value in enumerate(outputs):
         e.write(flat(made[number // pack]), points[number % pack], value)
     b.close_loop(b.const(0, i64), b.const(sources[0].size, i64), b.const(pack, i64), [], [])
-    for result, buffer in zip(op.results, made):
+    for result, buffer in zip(op.results, made, strict=True):
         k.set_buffer(result, buffer)
 
 

@@ -6,6 +6,7 @@ of these functions drops them from `FORMULAS` and emits its own instruction.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -74,23 +75,29 @@ class _Constants:
 
     def __init__(self, entry: Block) -> None:
         self._entry = entry
-        self._known: dict[tuple[object, ...], SSAValue] = {}
+        self._known: dict[tuple[int | str, Attribute], SSAValue] = {}
 
     def get(self, value: Number, ty: Attribute) -> SSAValue:
         key = (value if isinstance(value, int) else value.hex(), ty)
         known = self._known.get(key)
         if known is None:
-            element, first = element_of(ty), self._entry.first_op
+            first = self._entry.first_op
             assert first is not None
-            if isinstance(element, IntegerType):
-                attr: Attribute = IntegerAttr(int(value), element)
-            else:
-                assert isinstance(element, Float32Type | Float64Type)
-                attr = FloatAttr(float(value), element)
+            attr = _constant(key[0], element_of(ty))
             op = lanes.Const.create(result_types=[ty], properties={"value": attr})
             self._entry.insert_op_before(op, first)
             known = self._known[key] = op.result
         return known
+
+
+@functools.cache
+def _constant(value: int | str, element: Attribute) -> Attribute:
+    """The attribute of an integer, or of a float given by `float.hex`: an attribute costs as much as an operation."""
+    if isinstance(value, int):
+        assert isinstance(element, IntegerType)
+        return IntegerAttr(value, element)
+    assert isinstance(element, Float32Type | Float64Type)
+    return FloatAttr(float.fromhex(value), element)
 
 
 class _Before:

@@ -24,8 +24,8 @@ from .registry import REGISTRY, Pass, load_entry_points
 TIME_VARIABLE: Final = f"{ENV_PREFIX}_TIME_PASSES"
 """Environment variable: ``1`` prints what each pass took, to standard error."""
 VERIFY_VARIABLE: Final = f"{ENV_PREFIX}_VERIFY_PASSES"
-"""Environment variable: ``1`` verifies the module after each xDSL pass, so that an error names the pass that "
-"made it."""
+"""Environment variable: ``1`` verifies the module after each xDSL pass, so that an error names the pass that
+made it."""
 
 _TRITON_PASSES: Final = (
     ("inliner", "common", "add_inliner"),
@@ -45,8 +45,8 @@ _loading = threading.Lock()
 
 
 def load_passes() -> None:
-    """Register everything there is: Triton's passes, the modules of this folder by name, installed ones. "
-    "Once a process."""
+    """Register everything there is: Triton's passes, the modules of this folder by name, installed ones.
+    Once a process."""
     with _loading:
         _load_passes()
 

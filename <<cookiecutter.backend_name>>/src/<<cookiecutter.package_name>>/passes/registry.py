@@ -103,8 +103,8 @@ class Registry:
         return self._ordered[stage]
 
     def enabled(self, stage: str) -> list[Pass]:
-        """The passes of a stage that `DISABLE_VARIABLE` does not name. Raises PassError, also for names that "
-        "nobody has."""
+        """The passes of a stage that `DISABLE_VARIABLE` does not name. Raises PassError, also for names that
+        nobody has."""
         left_out = disabled_names()
         unknown = sorted(left_out - {p.name for p in self._passes.values()})
         if unknown:
@@ -170,8 +170,7 @@ def order(passes: list[Pass]) -> list[Pass]:
             if anchor not in by_name:
                 raise PassError(
                     f"{BACKEND_NAME}: pass {p.name!r} ({p.origin}) is anchored to {anchor!r}, which is no "
-                    "pass of stage "
-                    f"{p.stage!r}; there are {', '.join(name for name in by_name if name != p.name)}"
+                    f"pass of stage {p.stage!r}; there are {', '.join(name for name in by_name if name != p.name)}"
                 )
             place(by_name[anchor])
         in_progress.pop()
@@ -218,8 +217,7 @@ def load_entry_points(group: str = ENTRY_POINT_GROUP) -> list[str]:
             owner = point.dist.name if point.dist is not None else "unknown"
             raise InstallationError(
                 f"{BACKEND_NAME}: the passes {point.name!r} ({point.value}) of the installed distribution "
-                f"{owner!r} cannot be "
-                f"loaded: {type(error).__name__}: {error}. Mend or uninstall that distribution."
+                f"{owner!r} cannot be loaded: {type(error).__name__}: {error}. Mend or uninstall that distribution."
             ) from error
         loaded.append(point.name)
     return loaded

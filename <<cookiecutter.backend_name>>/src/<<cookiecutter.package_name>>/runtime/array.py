@@ -64,8 +64,8 @@ class DeviceArray:
 
     @staticmethod
     def from_numpy(values: Any, dtype: object = None) -> DeviceArray:
-        """A contiguous copy of anything NumPy can make an array of; converted (to nearest even) if ``dtype`` "
-        "is given."""
+        """A contiguous copy of anything NumPy can make an array of; converted (to nearest even) if ``dtype``
+        is given."""
         array = np.asarray(values)
         result = DeviceArray.empty(array.shape, array.dtype if dtype is None else dtype)
         result._storage[...] = result.dtype.encode(array)
@@ -73,8 +73,8 @@ class DeviceArray:
 
     @staticmethod
     def wrap(memory: NDArray[Any], dtype: object = None) -> DeviceArray:
-        """The same memory as a NumPy array, strides and all. ``dtype`` if the elements are bits of a type "
-        "NumPy lacks."""
+        """The same memory as a NumPy array, strides and all. ``dtype`` if the elements are bits of a type
+        NumPy lacks."""
         return DeviceArray(memory, dtype_of(memory.dtype if dtype is None else dtype))
 
     def data_ptr(self) -> int:

@@ -104,8 +104,7 @@ def _check_parameter_count(signature: Signature, metadata: Any) -> None:
         ours = ", ".join(f"{parameter.path}: {parameter.kind}" for _, parameter in signature.slots)
         raise LaunchError(
             f"{BACKEND_NAME}: kernel {metadata.name} was compiled for {len(expected)} parameters "
-            f"({', '.join(expected)}), but "
-            f"its signature gives {len(signature.slots)} ({ours}): teach "
+            f"({', '.join(expected)}), but its signature gives {len(signature.slots)} ({ours}): teach "
             f"{__name__.rpartition('.')[0]}.packing the difference"
         )
 
@@ -180,8 +179,8 @@ def _grid_size(axis: str, size: Any) -> int:
 
 
 class _Traps:
-    """What the codes mean that a kernel can stop with. ``table``: ``[kind, message, file, line]`` for codes "
-    "from 1 on."""
+    """What the codes mean that a kernel can stop with. ``table``: ``[kind, message, file, line]`` for codes
+    from 1 on."""
 
     def __init__(self, kernel: str, table: Sequence[Sequence[Any]]) -> None:
         self.kernel = kernel

@@ -102,15 +102,15 @@ def _explain(image: bytes, symbols: tuple[str, ...], error: RuntimeError) -> str
     if missing:
         return (
             f"{BACKEND_NAME}: the object code of {', '.join(symbols)} calls {', '.join(missing)}, which no "
-            "library of this "
-            "process has: the code generator must emit it inline or the loader must load the library that has it"
+            "library of this process has: the code generator must emit it inline or the loader must load the "
+            "library that has it"
         )
     return f"{BACKEND_NAME}: cannot link the object code of {', '.join(symbols)}: {error}"
 
 
 def undefined_symbols(image: bytes) -> list[str]:
-    """Names that a 64-bit little-endian ELF object needs from elsewhere. Raises ValueError or struct.error "
-    "if it is none."""
+    """Names that a 64-bit little-endian ELF object needs from elsewhere. Raises ValueError or struct.error
+    if it is none."""
     if image[:6] != b"\x7fELF\x02\x01":
         raise ValueError("not a 64-bit little-endian ELF object")
     section_table = struct.unpack_from("<Q", image, 0x28)[0]

@@ -177,8 +177,7 @@ def _address(value: Any, parameter: Parameter) -> int:
     if getattr(device, "type", "cpu") != "cpu":
         raise LaunchError(
             f"parameter {parameter.path}: the tensor is on device {str(device)!r}, whose memory this "
-            "device cannot "
-            "reach: move it with .cpu(), or select that device's driver"
+            "device cannot reach: move it with .cpu(), or select that device's driver"
         )
     return int(data_ptr())
 
@@ -206,8 +205,8 @@ def bfloat16_bits(number: float) -> int:
 
 
 def find_leaves(args: Sequence[Any], tree: dict[str, Any]) -> list[Any]:
-    """The arguments by leaf number. Raises LaunchError naming a missing or extra argument or a tuple of the "
-    "wrong shape."""
+    """The arguments by leaf number. Raises LaunchError naming a missing or extra argument or a tuple of the
+    wrong shape."""
     if len(args) < len(tree):
         missing = list(tree)[len(args)]
         raise LaunchError(
