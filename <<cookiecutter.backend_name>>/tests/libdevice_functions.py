@@ -8,6 +8,7 @@ from xdsl.ir import SSAValue
 
 from <<cookiecutter.package_name>>.dialects.isa.base import vector
 from <<cookiecutter.package_name>>.language import libdevice
+from <<cookiecutter.package_name>>.language.extern import symbol_of
 from <<cookiecutter.package_name>>.lowering.extern_elementwise import lower_extern
 
 RNG = np.random.default_rng(5)
@@ -31,9 +32,7 @@ def function(name: str, signature: str, count: int = 8) -> LaneFunction:
     arguments, result = signature.split(">")
 
     def rule(sink: BlockSink, values: list[SSAValue]) -> SSAValue:
-        return lower_extern(
-            libdevice.symbol_of(name, arguments), values, vector(count, ELEMENTS[result]), sink
-        )
+        return lower_extern(symbol_of(name, arguments), values, vector(count, ELEMENTS[result]), sink)
 
     return LaneFunction(arguments, result, rule, count)
 

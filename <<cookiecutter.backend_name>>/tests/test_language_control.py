@@ -198,8 +198,8 @@ def twice(x, FUNCTION: tl.constexpr):
 def functions(x, out, N: tl.constexpr):
     lanes = tl.arange(0, N)
     value = tl.load(x + lanes)
-    first, (second, third) = two_values(value)
-    tl.store(out + lanes, poly(first, 3, B=second.shape[0]) + second * third)
+    first, others = two_values(value)
+    tl.store(out + lanes, poly(first, 3, B=others[0].shape[0]) + others[0] * others[1])
     tl.store(out + N + lanes, twice(value, poly))
 
 

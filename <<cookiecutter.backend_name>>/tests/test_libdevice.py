@@ -21,6 +21,7 @@ from triton.language.extra import libdevice as stubs
 
 from <<cookiecutter.package_name>>.errors import UnsupportedOperation
 from <<cookiecutter.package_name>>.language import libdevice
+from <<cookiecutter.package_name>>.language.extern import TYPES
 from <<cookiecutter.package_name>>.lowering.extern_elementwise import lower_extern
 
 pytest.importorskip("mpmath", reason="mpmath is not installed: it computes the references")
@@ -62,7 +63,7 @@ def test_the_signatures_are_those_of_the_other_backends() -> None:
             getattr(cuda, name)(*[None] * arity(name), _semantic=object())
             theirs = seen.pop()
             ours = {
-                tuple(libdevice.TYPES[c] for c in signature.split(">")[0]): libdevice.TYPES[signature[-1]]
+                tuple(TYPES[c] for c in signature.split(">")[0]): TYPES[signature[-1]]
                 for other, signature in SIGNATURES
                 if other == name
             }

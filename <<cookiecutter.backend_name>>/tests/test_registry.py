@@ -10,9 +10,10 @@ from xdsl.dialects import test as test_dialect
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from <<cookiecutter.package_name>>.errors import CompileError, InstallationError
+from <<cookiecutter.package_name>>.extensions import ENTRY_POINT_GROUP, load_extensions
 from <<cookiecutter.package_name>>.passes import pipeline
 from <<cookiecutter.package_name>>.passes import registry as registry_module
-from <<cookiecutter.package_name>>.passes.registry import DISABLE_VARIABLE, ENTRY_POINT_GROUP, PassError, Registry
+from <<cookiecutter.package_name>>.passes.registry import DISABLE_VARIABLE, PassError, Registry
 
 
 def names(*registrations: tuple[str, dict[str, Any]]) -> list[str]:
@@ -152,6 +153,7 @@ def test_pass_that_leaves_an_invalid_module_is_named(
 
         return ModuleOp([arith.ConstantOp.from_int_and_width(1, 32)])
 
+    monkeypatch.setenv(pipeline.VERIFY_VARIABLE, "0")
     pipeline.run_passes("isa", module(), None)
     monkeypatch.setenv(pipeline.VERIFY_VARIABLE, "1")
     with pytest.raises(CompileError, match="pass 'vandal' .* left an invalid module"):
@@ -189,7 +191,7 @@ def test_installed_passes_are_found(tmp_path: pathlib.Path, monkeypatch: pytest.
     _entry_points(tmp_path, "vendor_passes_module")
     (tmp_path / "vendor_passes_module.py").write_text("loaded = True\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    assert "peephole" in registry_module.load_entry_points()
+    assert "peephole" in load_extensions()
 
 
 def test_installed_passes_that_do_not_load_are_named(
@@ -199,6 +201,6 @@ def test_installed_passes_that_do_not_load_are_named(
     monkeypatch.syspath_prepend(str(tmp_path))
     with pytest.raises(
         InstallationError,
-        match="passes 'peephole' .vendor_module_that_is_gone. of .* 'vendor-passes' cannot be",
+        match="extension 'peephole' .vendor_module_that_is_gone. of .* 'vendor-passes' cannot be",
     ):
-        registry_module.load_entry_points()
+        load_extensions()

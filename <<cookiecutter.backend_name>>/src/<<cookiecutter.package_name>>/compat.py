@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from .errors import CompileError
@@ -50,6 +51,22 @@ def generic_ttir(module: Any) -> str:
         "this Triton release does not print TTIR in generic form the way the supported releases do",
         add_support_in=__file__,
     )
+
+
+def read_ttir(file: Path) -> str:
+    """Triton IR as Triton prints it, in a file: its generic form. Raises CompileError if Triton cannot read it."""
+    from triton._C.libtriton import ir
+
+    context = ir.context()
+    ir.load_dialects(context)
+    try:
+        module = ir.parse_mlir_module(str(file), context)
+    except RuntimeError as error:
+        raise CompileError(
+            f"Triton cannot read {file.name} (it says where and why on standard error)"
+        ) from error
+    module.context = context  # as Triton's own compiler does
+    return generic_ttir(module)
 
 
 def allow_fp_fusion(requested: bool | None) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from triton.backends.compiler import BaseBackend, GPUTarget
 
-from ..target import BACKEND_NAME
+from ..target import BACKEND_NAME, SCRATCHPAD_BYTES
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -99,11 +99,13 @@ def make_isa(module: Any, metadata: dict[str, Any], options: Options) -> ModuleO
     from ..compat import generic_ttir
     from ..frontend.ttir_parser import parse_ttir
     from ..lowering import lower_module
-    from ..passes.pipeline import run_passes
+    from ..passes.pipeline import run_passes, verify_if_asked
 
     ttir = parse_ttir(generic_ttir(module))
+    verify_if_asked(ttir, "reading Triton's IR")
     run_passes("module", ttir, options)
     isa = lower_module(ttir, options)
+    verify_if_asked(isa, "the lowering")
     run_passes("isa", isa, options)
     describe_kernel(isa, metadata)
     return isa
@@ -131,7 +133,8 @@ def describe_kernel(isa: ModuleOp, metadata: dict[str, Any]) -> None:
 
     metadata["name"] = kernel.sym_name.data
     metadata["scratch_bytes"] = scratch_bytes
-    metadata["shared"] = max(scratch_bytes, LEAST_SHARED)
+    # What does not fit the scratchpad lies behind it, in device memory: slower, not impossible.
+    metadata["shared"] = min(max(scratch_bytes, LEAST_SHARED), SCRATCHPAD_BYTES)
     metadata["traps"] = plain(kernel.traps)
     metadata["parameters"] = [str(ty) for ty in kernel.function_type.inputs]
 

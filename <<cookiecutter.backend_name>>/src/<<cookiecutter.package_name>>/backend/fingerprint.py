@@ -13,6 +13,7 @@ import os
 from pathlib import Path
 from typing import Final
 
+from .. import extensions
 from ..passes.pipeline import load_passes
 from ..passes.registry import REGISTRY
 from ..target import ENV_PREFIX
@@ -24,7 +25,8 @@ RUNTIME_VARIABLES: Final = frozenset(
 
 
 def fingerprint() -> str:
-    """A digest of: our sources, the passes that will run, our environment variables, the host CPU, LLVM and xDSL.
+    """A digest of: our sources, those of extensions, the passes that will run, our environment variables, the host CPU,
+    LLVM and xDSL.
 
     The same on every run of the same installation on the same machine. About 10 ms the first time, then well
     under 1 ms. Raises PassError if the registered passes cannot be ordered.
@@ -35,7 +37,9 @@ def fingerprint() -> str:
         for name, value in os.environ.items()
         if name.startswith(f"{ENV_PREFIX}_") and name not in RUNTIME_VARIABLES
     )
-    text = f"{source_digest()} {REGISTRY.fingerprint()} {environment} {toolchain()}"
+    text = (
+        f"{source_digest()} {REGISTRY.fingerprint()} {extensions.fingerprint()} {environment} {toolchain()}"
+    )
     return hashlib.sha256(text.encode()).hexdigest()
 
 

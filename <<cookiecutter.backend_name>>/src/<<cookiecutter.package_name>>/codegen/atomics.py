@@ -12,20 +12,6 @@ from .emission import Emitter, emits
 from .memory import stored_type
 from .registers import RegisterType
 
-OPERATIONS: Final = {
-    "and": "and",
-    "or": "or",
-    "xor": "xor",
-    "add": "add",
-    "max": "max",
-    "min": "min",
-    "umax": "umax",
-    "umin": "umin",
-    "xchg": "xchg",
-    "fadd": "fadd",
-}
-"""``kind`` of an `AtomicRmw` -> LLVM's ``atomicrmw`` operation."""
-
 FAILURE_ORDERINGS: Final = {
     "monotonic": "monotonic",
     "acquire": "acquire",
@@ -40,7 +26,7 @@ FAILURE_ORDERINGS: Final = {
 def atomic_rmw(e: Emitter, op: isa.AtomicRmw) -> None:
     ty = stored_type(e, op, op.result)
     kind, ordering = op.kind.data, op.ordering.data
-    _check(op, kind in OPERATIONS, f"no atomic operation called {kind!r}")
+    _check(op, kind in isa.ATOMICS, f"no atomic operation called {kind!r}")
     _check(op, ordering in FAILURE_ORDERINGS, f"no memory ordering called {ordering!r}")
     _check(op, (kind == "fadd") <= (ty.is_float or ty.format in NARROW), f"no fadd of {ty.format}")
 
@@ -51,7 +37,7 @@ def atomic_rmw(e: Emitter, op: isa.AtomicRmw) -> None:
             old = (
                 _add_narrow(e, ty, pointer, value, ordering)
                 if kind == "fadd" and not ty.is_float
-                else (e.let(f"atomicrmw {OPERATIONS[kind]} ptr {pointer}, {ty.element} {value} {ordering}"))
+                else (e.let(f"atomicrmw {kind} ptr {pointer}, {ty.element} {value} {ordering}"))
             )
             then = e.block
         phi = e.phi(ty.element)

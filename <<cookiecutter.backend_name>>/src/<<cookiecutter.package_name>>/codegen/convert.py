@@ -124,8 +124,6 @@ NARROW: Final = {
     "f8E4M3FN": NarrowFloat(8, 3, 7, largest=0x7E, nan=0x7F, saturates=True),
 }
 
-ROUNDINGS: Final = ("rtne", "rtz")
-
 
 @emits(isa.ExtF)
 def extend_float(e: Emitter, op: isa.ExtF) -> None:
@@ -135,9 +133,9 @@ def extend_float(e: Emitter, op: isa.ExtF) -> None:
 @emits(isa.TruncF)
 def truncate_float(e: Emitter, op: isa.TruncF) -> None:
     rounding = op.rounding.data
-    if rounding not in ROUNDINGS:
+    if rounding not in isa.ROUNDINGS:
         raise UnsupportedOperation(
-            f"no rounding called {rounding!r} (known: {', '.join(ROUNDINGS)})",
+            f"no rounding called {rounding!r} (known: {', '.join(isa.ROUNDINGS)})",
             location=location_of(op),
             add_support_in="codegen/convert.py",
         )

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from xdsl.ir import Block, Operation, SSAValue
 
 from ..errors import CompileError, UnsupportedOperation
+from ..extensions import note
 from ..frontend.locations import location_of
 from .host import HostFeatures
 from .registers import RegisterType, literal, register_type, spell
@@ -31,6 +32,7 @@ def emits(
     def enter(function: Callable[[Emitter, Op], None]) -> Callable[[Emitter, Op], None]:
         for instruction in instructions:
             EMITTERS[instruction] = function
+        note(function)
         return function
 
     return enter

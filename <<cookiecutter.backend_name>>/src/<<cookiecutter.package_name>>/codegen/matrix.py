@@ -27,9 +27,6 @@ VECTORS_PER_ROW: Final = 2
 ROWS_OF_ONE_VECTOR: Final = 16
 """Rows of a block that is one vector wide: enough sums in flight to hide the latency of an addition."""
 
-TYPES: Final = {("f32", "f32"), ("f64", "f64"), ("i8", "i32"), ("i32", "i32")}
-"""Operand and accumulator types there are."""
-
 
 @dataclass(frozen=True)
 class Tile:
@@ -62,7 +59,7 @@ class Piece:
 def mma(e: Emitter, op: isa.Mma) -> None:
     m, n, k, lda, ldb, ldc = (attr.value.data for attr in (op.m, op.n, op.k, op.lda, op.ldb, op.ldc))
     tile = Tile(m, n, k, lda, ldb, ldc, register_type(op.operand_type), register_type(op.acc_type))
-    if (tile.operand.format, tile.acc.format) not in TYPES:
+    if (tile.operand.format, tile.acc.format) not in isa.TYPES:
         raise UnsupportedOperation(
             f"the matrix unit does not multiply {tile.operand.format} into {tile.acc.format}",
             location=location_of(op),

@@ -16,6 +16,11 @@ from .registers import RegisterType, fill, mangle, spell
 WORD_BITS: Final = 32
 """The smallest element that CPUs gather."""
 
+CACHE_LINE: Final = 64
+
+PREFETCH_HINTS: Final = (("i32", "0"), ("i32", "3"), ("i32", "1"))
+"""Of ``llvm.prefetch``: to be read, into the second-level cache (the first has no room for what is not needed yet), data."""
+
 BYTES: Final = {"i8": 1, "i16": 2, "i32": 4, "i64": 8, "float": 4, "double": 8}
 """LLVM type -> its size in memory."""
 
@@ -93,6 +98,14 @@ def store_masked(e: Emitter, op: isa.StoreMasked) -> None:
             ("i32", str(ty.bytes)),
             (ty.of("i1"), e.ref(op.mask)),
         )
+
+
+@emits(isa.Prefetch)
+def prefetch(e: Emitter, op: isa.Prefetch) -> None:
+    base = e.ref(op.address)
+    for offset in range(0, op.size.value.data, CACHE_LINE):
+        line = e.let(f"inttoptr i64 {e.let(f'add i64 {base}, {offset}')} to ptr")
+        e.call("void", "llvm.prefetch.p0", ("ptr", line), *PREFETCH_HINTS)
 
 
 def load_if(e: Emitter, condition: str, address: str, element: str, align: int, other: str) -> str:

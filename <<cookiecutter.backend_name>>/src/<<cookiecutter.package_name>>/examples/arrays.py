@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, overload
 
 import numpy as np
 import triton.language as tl
@@ -25,12 +25,18 @@ class Array(Protocol):
     """What a launch needs from an array; `torch.Tensor` and `DeviceArray` both have it. Strides count elements."""
 
     @property
+    def device(self) -> Any: ...
+    @property
     def dtype(self) -> Any: ...
     @property
     def shape(self) -> Sequence[int]: ...
     def data_ptr(self) -> int: ...
     def numel(self) -> int: ...
-    def stride(self, axis: int = ...) -> Any: ...
+    @overload
+    def stride(self) -> tuple[int, ...]: ...
+    @overload
+    def stride(self, axis: int) -> int: ...
+    def numpy(self) -> Any: ...
 
 
 def dtype_name(array: Array) -> str:
@@ -48,7 +54,7 @@ def empty(shape: Sequence[int], *, like: Array, dtype: str | None = None) -> Any
     if isinstance(like, DeviceArray):
         return DeviceArray.empty(shape, dtype)
     torch: Any = sys.modules["torch"]  # it is loaded: `like` is one of its tensors
-    return torch.empty(tuple(shape), dtype=getattr(torch, dtype), device=like.device)  # type: ignore[attr-defined]
+    return torch.empty(tuple(shape), dtype=getattr(torch, dtype), device=like.device)
 
 
 def empty_like(array: Array) -> Any:
@@ -66,4 +72,4 @@ def from_list(values: Sequence[int], dtype: str, *, like: Array) -> Any:
     if isinstance(like, DeviceArray):
         return DeviceArray.from_numpy(np.array(values, dtype=dtype))
     torch: Any = sys.modules["torch"]
-    return torch.tensor(values, dtype=getattr(torch, dtype), device=like.device)  # type: ignore[attr-defined]
+    return torch.tensor(values, dtype=getattr(torch, dtype), device=like.device)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..runtime.array import DeviceArray
 from . import dropout, fused_attention, fused_softmax, grouped_gemm, layer_norm, libdevice, matmul, vector_add
+from .arrays import Array
 
 Values = NDArray[Any]
 
@@ -32,7 +33,7 @@ class Case:
     kernel: str
     shape: str
     dtype: str
-    run: Callable[[], Sequence[DeviceArray]]
+    run: Callable[[], Sequence[Array]]
     expected: Callable[[], Sequence[Values]]
     peer: Callable[[], object]
     tolerance: float = field(default=0.0)
@@ -133,12 +134,12 @@ def layer_norm_case(rows: int, columns: int, dtype: str) -> Case:
         data.normal(shape, dtype) for shape in ([rows, columns], [columns], [columns])
     )
     y = DeviceArray.empty(x.shape, dtype)
-    wide = [part.astype(np.float32) for part in (values, w, b)]
+    wide_x, wide_w, wide_b = (part.astype(np.float32) for part in (values, w, b))
     return Case(
         "layer_norm", by(rows, columns), dtype,
         run=lambda: [layer_norm.run_forward(x, weight, bias, y=y).y],
-        expected=lambda: [layer_norm.reference_forward(*wide)],
-        peer=lambda: layer_norm.reference_forward(*wide).astype(values.dtype, copy=False),
+        expected=lambda: [layer_norm.reference_forward(wide_x, wide_w, wide_b)],
+        peer=lambda: layer_norm.reference_forward(wide_x, wide_w, wide_b).astype(values.dtype, copy=False),
     )  # fmt: skip
 
 
@@ -147,12 +148,12 @@ def layer_norm_backward_case(rows: int, columns: int, dtype: str) -> Case:
     shapes = ([rows, columns], [rows, columns], [columns], [columns])
     (x, values), (dy, upstream), (weight, w), (bias, _) = (data.normal(shape, dtype) for shape in shapes)
     forward = layer_norm.run_forward(x, weight, bias)
-    wide = [part.astype(np.float32) for part in (upstream, values, w)]
+    wide_dy, wide_x, wide_w = (part.astype(np.float32) for part in (upstream, values, w))
     return Case(
         "layer_norm backward", by(rows, columns), dtype,
         run=lambda: layer_norm.run_backward(dy, x, weight, forward),
-        expected=lambda: layer_norm.reference_backward(*wide),
-        peer=lambda: layer_norm.reference_backward(*wide),
+        expected=lambda: layer_norm.reference_backward(wide_dy, wide_x, wide_w),
+        peer=lambda: layer_norm.reference_backward(wide_dy, wide_x, wide_w),
         tolerance=ROUNDING[dtype] * 5,  # sums over all rows, in an order that differs from run to run
     )  # fmt: skip
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import ClassVar
 
 from xdsl.dialects.builtin import IntAttr, StringAttr
-from xdsl.ir import Operation, ParametrizedAttribute
+from xdsl.ir import Attribute, Operation, ParametrizedAttribute
 from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from ..target import BACKEND_NAME
@@ -31,6 +33,16 @@ class SourceLoc(ParametrizedAttribute):
         printer.print_string("<")
         printer.print_string_literal(self.file.data)
         printer.print_string(f":{self.line.data}:{self.column.data}>")
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            file = parser.parse_str_literal()
+            parser.parse_punctuation(":")
+            line = parser.parse_integer()
+            parser.parse_punctuation(":")
+            column = parser.parse_integer()
+        return StringAttr(file), IntAttr(line), IntAttr(column)
 
     def __str__(self) -> str:
         return f"{self.file.data}:{self.line.data}"

@@ -1,31 +1,13 @@
 """What ``triton.language.extra.libdevice`` is on this backend: Triton's 198 functions, made from one table.
 
-A call becomes a ``tt.extern_elementwise`` whose symbol is ``math.NAME``, or ``math.NAME.u`` where the first
-operand is unsigned, which TTIR does not tell; ``lowering/extern_elementwise.py`` turns it into instructions.
-To add a function, enter it there and here.
+``lowering/extern_elementwise.py`` turns the calls into instructions. To add a function, enter it there and here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
-from triton.language import core
-
-from ..lowering.extern_elementwise import PREFIX
-
-TYPES: Final[dict[str, Any]] = {
-    "f": core.float32,
-    "d": core.float64,
-    "i": core.int32,
-    "l": core.int64,
-    "u": core.uint32,
-    "v": core.uint64,
-    "b": core.int1,
-}
-"""Letters of a signature; "fi>f" takes an fp32 and an int32 and gives an fp32."""
-
-UNSIGNED: Final = "uv"
+from .extern import extern_function
 
 SIGNATURES: Final[dict[str, str]] = {
     "f>f d>d": """
@@ -95,51 +77,11 @@ SIGNATURES: Final[dict[str, str]] = {
 NAMES: Final = tuple(sorted(name for names in SIGNATURES.values() for name in names.split()))
 
 
-def symbol_of(name: str, arguments: str) -> str:
-    """The symbol in TTIR of function `name` for operands of types `arguments`, in letters of `TYPES`."""
-    return f"{PREFIX}{name}.u" if arguments[0] in UNSIGNED else PREFIX + name
-
-
-def _function(name: str, signatures: str) -> Callable[..., Any]:
-    overloads: dict[tuple[Any, ...], tuple[str, Any]] = {}
-    for signature in signatures.split():
-        arguments, result = signature.split(">")
-        overloads[tuple(TYPES[letter] for letter in arguments)] = (symbol_of(name, arguments), TYPES[result])
-
-    def apply(args: list[Any], semantic: Any) -> Any:
-        tensors = [semantic.to_tensor(arg) for arg in args]
-        given = tuple(tensor.dtype for tensor in tensors)
-        if given not in overloads:
-            raise TypeError(
-                f"libdevice.{name} takes {_spell(*overloads)}, not {_spell(given)}: convert with .to(...)"
-            )
-        return core.extern_elementwise("", "", tensors, overloads, is_pure=True, _semantic=semantic)
-
-    # Triton looks at the signature and passes keywords on, so each number of operands needs its own.
-    def unary(arg0: Any, _semantic: Any = None) -> Any:
-        return apply([arg0], _semantic)
-
-    def binary(arg0: Any, arg1: Any, _semantic: Any = None) -> Any:
-        return apply([arg0, arg1], _semantic)
-
-    def ternary(arg0: Any, arg1: Any, arg2: Any, _semantic: Any = None) -> Any:
-        return apply([arg0, arg1, arg2], _semantic)
-
-    def quaternary(arg0: Any, arg1: Any, arg2: Any, arg3: Any, _semantic: Any = None) -> Any:
-        return apply([arg0, arg1, arg2, arg3], _semantic)
-
-    arity = len(next(iter(overloads)))
-    function: Callable[..., Any] = (unary, binary, ternary, quaternary)[arity - 1]
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"libdevice's {name}: {signatures}."
-    return core.extern(function)
-
-
-def _spell(*overloads: tuple[Any, ...]) -> str:
-    return " or ".join(f"({', '.join(str(ty) for ty in types)})" for types in overloads)
-
-
 # Some of these hide Python's own functions (abs, pow, round) from here on.
 globals().update(
-    {name: _function(name, signatures) for signatures, names in SIGNATURES.items() for name in names.split()}
+    {
+        name: extern_function(name, signatures)
+        for signatures, names in SIGNATURES.items()
+        for name in names.split()
+    }
 )

@@ -42,6 +42,8 @@ class Builder:
         self._level: dict[SSAValue, int] = {}
         self._memo: list[dict[Key, SSAValue]] = [{}]
         self._constants: dict[SSAValue, int] = {}
+        self.steps: dict[SSAValue, SSAValue] = {}
+        """By how much a register that one of the kernel's loops carries grows from one iteration to the next, if known."""
         self.location: SourceLoc | None = None
 
     # --- levels -------------------------------------------------------------------------------------------
@@ -142,9 +144,7 @@ class Builder:
         """A constant in every lane of `ty`. Integers are taken modulo 2^width."""
         element = element_of(ty)
         if isinstance(element, IntegerType):
-            width = element.width.data
-            number = int(value) & ((1 << width) - 1)
-            signed = number - (1 << width) if number >> (width - 1) and width > 1 else number
+            signed = wrapped(int(value), element)
             attr: Attribute = IntegerAttr(signed, element)
             result = self.emit(lanes.Const, [], ty, {"value": attr}, key=(signed,))
             if ty is element:
@@ -166,7 +166,8 @@ class Builder:
         return self.emit(lanes.Const, [], ty, {"value": attr}, key=(attr,))
 
     def lane_const(self, values: Sequence[int], element: Attribute) -> SSAValue:
-        """A vector of the integers `values`."""
+        """A vector of the integers `values`, taken modulo 2^width."""
+        values = [wrapped(number, element) for number in values]
         if len(set(values)) == 1:
             return self.const(values[0], vector(len(values), element))
         attr = DenseArrayBase.from_list(i64, values)
@@ -282,3 +283,11 @@ class Builder:
         )
         self.insert(op)
         return list(op.results)
+
+
+def wrapped(number: int, element: Attribute) -> int:
+    """`number` modulo 2^width, signed as MLIR writes it (a true predicate is 1)."""
+    assert isinstance(element, IntegerType)
+    width = element.width.data
+    number &= (1 << width) - 1
+    return number - (1 << width) if width > 1 and number >> (width - 1) else number

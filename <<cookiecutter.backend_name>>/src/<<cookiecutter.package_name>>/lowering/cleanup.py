@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from xdsl.ir import Operation
+from xdsl.traits import Pure
 
-from ..dialects.isa import INSTRUCTIONS, alu, convert, lanes, memory
+from ..dialects.isa import INSTRUCTIONS, memory
 
 PURE = tuple(
     instruction
     for instruction in INSTRUCTIONS
-    if instruction.__module__ in (alu.__name__, convert.__name__, lanes.__name__)
-    or instruction in (memory.ScratchAddress, memory.Load, memory.LoadMasked, memory.Gather)
+    if instruction.has_trait(Pure) or instruction in (memory.Load, memory.LoadMasked, memory.Gather)
 )
 """Instructions without effects. (A load that nobody uses need not happen.)"""
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import inf, nan
 
 from xdsl.dialects.builtin import IntegerType
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ..dialects import tt
 from ..dialects.isa.base import lanes_of
@@ -19,8 +19,10 @@ from .elementwise import ELEMENTWISE, is_float, recipe_of, register_element
 class Combine:
     """The region ``(accumulated..., new...) -> accumulated...`` of a reduction or scan."""
 
-    def __init__(self, block: Block) -> None:
+    def __init__(self, block: Block, scalar: Callable[[SSAValue], SSAValue]) -> None:
+        """`scalar` gives the register of a value from outside of the region (a constant, mostly)."""
         self.block = block
+        self.scalar = scalar
         self.elements = [register_element(arg.type) for arg in block.args[: len(block.args) // 2]]
 
     def __call__(self, b: Builder, left: Sequence[SSAValue], right: Sequence[SSAValue]) -> list[SSAValue]:
@@ -29,22 +31,27 @@ class Combine:
         env: dict[SSAValue, SSAValue] = dict(zip(self.block.args, [*left, *right], strict=True))
         for op in self.block.ops:
             if isinstance(op, tt.ReduceReturnOp | tt.ScanReturnOp):
-                return [b.splat(env[value], count) for value in op.operands]
-            if op.name == "arith.constant":
-                env[op.results[0]] = b.const_attr(
-                    op.properties["value"], register_element(op.results[0].type)
-                )
-                continue
-            if op.name not in ELEMENTWISE:
-                raise UnsupportedOperation(
-                    f"'{op.name}' in the combine function of a reduction or scan",
-                    location=location_of(op),
-                    add_support_in="lowering/combine.py",
-                )
-            args = [env[operand] for operand in op.operands]
-            width = max((lanes_of(arg.type) for arg in args), default=1)
-            env[op.results[0]] = recipe_of(op).compute(b, [b.splat(arg, width) for arg in args])
+                return [b.splat(self._value(env, value), count) for value in op.operands]
+            env[op.results[0]] = self._compute(b, env, op)
         raise AssertionError("a combine region ends with its return")
+
+    def _value(self, env: dict[SSAValue, SSAValue], value: SSAValue) -> SSAValue:
+        """What `value` is in this combination. Triton's passes hoist constants out of the region."""
+        inside = env.get(value)
+        return self.scalar(value) if inside is None else inside
+
+    def _compute(self, b: Builder, env: dict[SSAValue, SSAValue], op: Operation) -> SSAValue:
+        if op.name == "arith.constant":
+            return b.const_attr(op.properties["value"], register_element(op.results[0].type))
+        if op.name not in ELEMENTWISE:
+            raise UnsupportedOperation(
+                f"'{op.name}' in the combine function of a reduction or scan",
+                location=location_of(op),
+                add_support_in="lowering/combine.py",
+            )
+        args = [self._value(env, operand) for operand in op.operands]
+        width = max((lanes_of(arg.type) for arg in args), default=1)
+        return recipe_of(op).compute(b, [b.splat(arg, width) for arg in args])
 
     def fold(self, b: Builder, values: Sequence[SSAValue]) -> list[SSAValue]:
         """Combines the lanes of vectors into scalars by halving them.

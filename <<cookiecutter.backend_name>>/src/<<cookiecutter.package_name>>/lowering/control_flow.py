@@ -63,8 +63,9 @@ def for_loop(k: KernelLowering, op: Operation) -> None:
 
     index, carried = k.b.open_loop([register.type for register in registers], index=bounds[0].type)
     k.set_scalar(induction, index)
+    k.b.steps[index] = bounds[2]
     bind(k, arguments, carried, homes, linear)
-    with k.scratch.region():
+    with k.scheduler.region():
         k.lower_ops(op_list(body))
         k.scheduler.flush()
         results = leave(k, terminator, arguments, homes, linear)
@@ -218,7 +219,7 @@ def if_else(k: KernelLowering, op: Operation) -> None:
         k.b.push(Block())
         registers: list[SSAValue] = []
         if region.blocks:
-            with k.scratch.region():
+            with k.scheduler.region():
                 k.lower_ops(op_list(region.block))
                 k.scheduler.flush()
                 terminator = region.block.last_op
@@ -250,7 +251,7 @@ def while_loop(k: KernelLowering, op: Operation) -> None:
     head = Block(arg_types=[register.type for register in registers])
     k.b.push(head)
     bind(k, before.args, head.args, homes, {})
-    with k.scratch.region():
+    with k.scheduler.region():
         k.lower_ops(op_list(before))
         k.scheduler.flush()
         k.locate(condition)
@@ -269,7 +270,7 @@ def while_loop(k: KernelLowering, op: Operation) -> None:
     tail = Block(arg_types=[value.type for value in passed])
     k.b.push(tail)
     bind(k, after.args, tail.args, forwarded, {})
-    with k.scratch.region():
+    with k.scheduler.region():
         k.lower_ops(op_list(after))
         k.scheduler.flush()
         results = leave(k, last, before.args, homes, {})

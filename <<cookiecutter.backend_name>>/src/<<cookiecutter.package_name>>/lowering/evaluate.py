@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import i1, i8, i64
+from xdsl.dialects.builtin import IntegerAttr, i1, i8, i64
 from xdsl.ir import Attribute, SSAValue
 
 from ..dialects.isa import alu, convert, memory
@@ -18,6 +18,7 @@ from ..dialects.isa.base import element_of, lanes_of, vector
 from ..dialects.tt_enums import CmpIPredicate
 from .builder import Builder
 from .elementwise import byte_width, int_of
+from .lookahead import FARTHEST, Lookahead
 from .tiles import (
     Buffer,
     Elementwise,
@@ -75,6 +76,7 @@ class Evaluator:
         self.b = builder
         self.width = width
         self.nest_level = nest_level
+        self.lookahead = Lookahead(builder, nest_level)
         self.zero = Index(builder.const(0, i64))
         self._values: dict[tuple[object, ...], SSAValue] = {}
         self._conjuncts: dict[int, list[Tile]] = {}
@@ -209,7 +211,19 @@ class Evaluator:
             other = to_memory(self.b, self.value(tile.other, point))
         level = self.b.depth if relaxed else self.nest_level
         raw = self._load_lanes(where, stored, mask, other, level)
+        self._prefetch(tile, where, byte_width(stored))
         return from_memory(self.b, raw, tile.element)
+
+    def _prefetch(self, tile: Loaded, where: Address, size: int) -> None:
+        """Asks for what this load will want in the kernel's next iteration, if it runs through memory in a loop here."""
+        b = self.b
+        if not where.is_contiguous(size) or tile.size * size > FARTHEST or b.depth == self.nest_level:
+            return
+        if b.level_of(where.scalar) < b.depth:
+            return
+        later = self.lookahead.after(where.scalar)
+        if later is not None:
+            b.effect(memory.Prefetch, [later], {"size": IntegerAttr(self.width * size, i64)})
 
     def store(self, pointer: Tile, mask: Tile | None, value: Tile, point: Point) -> None:
         """``tt.store`` at `point`."""

@@ -9,6 +9,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ..dialects.formula import Formula, Rule, Sink
 from ..dialects.isa import alu
 from ..errors import UnsupportedOperation
+from ..extensions import note
 from .extern_functions import FUNCTIONS
 from .extern_integers import INTEGERS
 from .extern_rounding import ROUNDING
@@ -60,6 +61,26 @@ LIBRARY: Final = frozenset(
 
 RULES: Final[dict[str, Rule]] = {**INTEGERS, **ROUNDING, **FUNCTIONS}
 """The others: a formula each."""
+
+
+def lower_function(name: str, lowering: type[Operation] | Rule) -> None:
+    """Enter a function for kernels: the instruction that it is, or the rule that makes it of several.
+
+    Raises ValueError if the name is taken.
+    """
+    known = INSTRUCTIONS.get(name, RULES.get(name))
+    if name in LIBRARY or (known is not None and _identity(known) != _identity(lowering)):
+        raise ValueError(f"there is a function {name!r} already")
+    if isinstance(lowering, type):
+        INSTRUCTIONS[name] = lowering
+    else:
+        RULES[name] = lowering
+    note(lowering)
+
+
+def _identity(lowering: type[Operation] | Rule) -> tuple[str, str]:
+    """The same for a module that is loaded again."""
+    return lowering.__module__, lowering.__qualname__
 
 
 def lower_extern(symbol: str, args: list[SSAValue], result_type: Attribute, builder: Sink) -> SSAValue:

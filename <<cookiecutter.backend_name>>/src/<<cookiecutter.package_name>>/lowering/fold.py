@@ -23,6 +23,7 @@ from .tiles import (
     Tile,
     Uniform,
     View,
+    Widened,
     Wrapped,
     add_strides,
     as_linear,
@@ -36,7 +37,7 @@ MAX_TERMS = 3
 """Opaque terms a linear tile may have before it is treated as opaque itself."""
 
 INDEX_RANGE = 1 << 31
-"""Index tiles narrower than 64 bits are taken not to wrap while their constant strides stay inside of this range."""
+"""Offsets of pointers are taken not to wrap while their constant strides stay inside of this range."""
 
 
 def elementwise_tile(op: Operation, operands: Sequence[Tile], b: Builder) -> Tile:
@@ -56,7 +57,7 @@ def elementwise_tile(op: Operation, operands: Sequence[Tile], b: Builder) -> Til
     node = Elementwise(
         shape, element, op.name, tuple(operands), recipe.compute, recipe.cost, op, value=op.results[0]
     )
-    return (wrapped(node, b) or node) if op.name == "arith.remsi" else node
+    return specialised(node, b)
 
 
 def folded(name: str, operands: Sequence[Tile], element: Attribute, b: Builder) -> Tile | None:
@@ -165,9 +166,30 @@ def fold_shift(operands: Sequence[Tile], element: Attribute, b: Builder) -> Line
 
 
 def fold_extend(operands: Sequence[Tile], element: Attribute, b: Builder) -> Linear | None:
+    """A sign extension, of a tile that certainly does not wrap around."""
     tile = operands[0]
-    if not isinstance(tile, Linear) or not index_like(tile):
+    base = b.known(tile.base) if isinstance(tile, Linear) else None
+    spans = constant_spans(tile) if isinstance(tile, Linear) and not tile.terms else None
+    if not isinstance(tile, Linear) or base is None or spans is None:
         return None
+    limit = 1 << (width_of(tile) - 1)
+    low, high = base + sum(min(span, 0) for span in spans), base + sum(max(span, 0) for span in spans)
+    return counted(tile, element, b) if -limit <= low and high < limit else None
+
+
+def width_of(tile: Tile) -> int:
+    assert isinstance(tile.element, IntegerType)
+    return tile.element.width.data
+
+
+def constant_spans(tile: Linear) -> list[int] | None:
+    """How far the tile goes along each dimension, if all strides are constants."""
+    spans = [s * (n - 1) for s, n in zip(tile.strides, tile.shape, strict=True) if isinstance(s, int)]
+    return spans if len(spans) == len(tile.shape) else None
+
+
+def counted(tile: Linear, element: Attribute, b: Builder) -> Linear:
+    """A narrow linear tile as a wide one, if the narrow one does not wrap."""
     strides = tuple(s if isinstance(s, int) else b.resize(s, element) for s in tile.strides)
     terms = tuple(extended(term, element) for term in tile.terms)
     return Linear(tile.shape, element, b.resize(tile.base, element), strides, terms)
@@ -186,17 +208,55 @@ def extended(tile: Tile, element: Attribute) -> Tile:
     return Elementwise(tile.shape, element, "arith.extsi", (tile,), compute, 1)
 
 
+def widened(node: Elementwise, b: Builder) -> Widened | None:
+    """The sign extension of a linear tile that may wrap around."""
+    tile = node.operands[0]
+    if not isinstance(tile, Linear) or node.element != i64 or not index_like(tile):
+        return None
+    guard = None if tile.terms else stays_inside(tile, b)
+    return Widened(
+        node.shape, node.element, node.name, node.operands, node.compute, node.cost, node.source,
+        value=node.value, guard=guard, counted=counted(tile, i64, b),
+    )  # fmt: skip
+
+
+def stays_inside(tile: Linear, b: Builder) -> SSAValue:
+    """Whether a narrow linear tile without terms does not wrap around: its first and last elements, in i64."""
+    zero = b.const(0, i64)
+    low = high = b.resize(tile.base, i64)
+    for stride, extent in zip(tile.strides, tile.shape, strict=True):
+        if isinstance(stride, int):
+            span = b.const(stride * (extent - 1), i64)
+        else:
+            span = b.muli(b.resize(stride, i64), b.const(extent - 1, i64))
+        low = b.addi(low, b.emit(alu.MinS, [span, zero], i64))
+        high = b.addi(high, b.emit(alu.MaxS, [span, zero], i64))
+    limit = 1 << (width_of(tile) - 1)
+    above = b.cmpi(CmpIPredicate.SGE, low, b.const(-limit, i64))
+    below = b.cmpi(CmpIPredicate.SLT, high, b.const(limit, i64))
+    return b.emit(alu.And, [above, below], above.type)
+
+
 def index_like(tile: Linear) -> bool:
-    """Whether a narrow tile's constant strides say that it counts elements, and is not a hash that means to wrap."""
+    """Whether a 32-bit tile's constant strides say that it counts elements, and is not a hash that means to wrap.
+
+    A tile without strides is data, which costs no more as it is.
+    """
+    if width_of(tile) < 32 or all(isinstance(s, int) and s == 0 for s in tile.strides):
+        return False
     spans = [s * (n - 1) for s, n in zip(tile.strides, tile.shape, strict=True) if isinstance(s, int)]
     return sum(abs(span) for span in spans) < INDEX_RANGE
 
 
 def byte_offset(op: Operation, offset: Tile, b: Builder) -> Tile:
-    """The offset operand of ``tt.addptr`` in bytes, as i64."""
-    linear = as_linear(offset, b)
-    wide = linear if offset.element == i64 else fold_extend([linear], i64, b)
-    if wide is None:
+    """The offset operand of ``tt.addptr`` in bytes, as i64; 32-bit offsets are taken not to wrap."""
+    if offset.element == i64:
+        wide = as_linear(Counting(b)(offset), b)
+    elif isinstance(offset, Uniform):
+        wide = as_linear(Uniform(offset.shape, i64, b.resize(offset.value, i64)), b)
+    elif isinstance(offset, Linear) and index_like(offset):
+        wide = counted(offset, i64, b)
+    else:
         wide = as_linear(extended(offset, i64), b)
     size = Uniform(offset.shape, i64, b.const(pointee_bytes(op.operands[0].type), i64))
     return fold_mul([wide, size], i64, b) or wide
@@ -214,6 +274,17 @@ LINEAR_RULES: dict[str, Callable[[Sequence[Tile], Attribute, Builder], Linear | 
 # --- remainders -------------------------------------------------------------------------------------------------
 
 
+def specialised(node: Elementwise, b: Builder) -> Elementwise:
+    """`node`, as one that is linear under a condition if there is one."""
+    match node.name:
+        case "arith.remsi":
+            return wrapped(node, b) or node
+        case "arith.extsi":
+            return widened(node, b) or node
+        case _:
+            return node
+
+
 def wrapped(node: Elementwise, b: Builder) -> Wrapped | None:
     """``linear % uniform``, which is linear unless the tile wraps.
 
@@ -222,14 +293,22 @@ def wrapped(node: Elementwise, b: Builder) -> Wrapped | None:
     left, right = node.operands
     if not isinstance(left, Linear) or left.terms or not isinstance(right, Uniform):
         return None
-    if not all(isinstance(s, int) and s >= 0 for s in left.strides):
+    spans = constant_spans(left)
+    limit = 1 << (width_of(left) - 1)
+    if spans is None or any(span < 0 for span in spans) or sum(spans) >= limit:
         return None
-    span = sum(s * (n - 1) for s, n in zip(left.strides, left.shape, strict=True) if isinstance(s, int))
     start = b.emit(alu.RemS, [left.base, right.value], left.base.type)
-    last = b.addi(start, b.const(span, start.type))
-    fits = b.cmpi(CmpIPredicate.SLT, last, right.value)
-    positive = b.cmpi(CmpIPredicate.SGE, left.base, b.const(0, left.base.type))
-    guard = b.emit(alu.And, [fits, positive], fits.type)
+    span, zero = b.const(sum(spans), start.type), b.const(0, start.type)
+    # None of these differences overflows where the conditions before it hold.
+    conditions = [
+        b.cmpi(CmpIPredicate.SGT, right.value, zero),
+        b.cmpi(CmpIPredicate.SGE, left.base, zero),
+        b.cmpi(CmpIPredicate.SLE, left.base, b.const(limit - 1 - sum(spans), start.type)),
+        b.cmpi(CmpIPredicate.SLT, span, b.subi(right.value, start)),
+    ]
+    guard = conditions[0]
+    for condition in conditions[1:]:
+        guard = b.emit(alu.And, [guard, condition], guard.type)
     unwrapped = Linear(left.shape, left.element, start, left.strides)
     return Wrapped(
         node.shape, node.element, node.name, node.operands, node.compute, node.cost, node.source,
@@ -238,7 +317,7 @@ def wrapped(node: Elementwise, b: Builder) -> Wrapped | None:
 
 
 class Unwrapping:
-    """Rebuilds tiles under the assumption that no `Wrapped` part of them wraps, and collects the guards."""
+    """Rebuilds tiles under the assumption that no `Wrapped` or `Widened` part wraps, and collects the guards."""
 
     def __init__(self, b: Builder) -> None:
         self.b = b
@@ -254,7 +333,10 @@ class Unwrapping:
                 known = tile
             else:
                 known = self._rebuilt(tile)
-                if kept and not isinstance(known, Linear | Uniform):
+                # A term may be a load whose memory has changed since.
+                if kept and not (
+                    isinstance(known, Uniform) or (isinstance(known, Linear) and not known.terms)
+                ):
                     known = tile
             self._done[id(tile)] = known
         return known
@@ -263,9 +345,11 @@ class Unwrapping:
         b = self.b
         match tile:
             case Wrapped():
-                if tile.guard not in self.guards:
-                    self.guards.append(tile.guard)
+                self._require(tile.guard)
                 return tile.unwrapped
+            case Widened() if tile.guard is not None:
+                self._require(tile.guard)
+                return tile.counted
             case View():
                 source = self(tile.source)
                 return tile if source is tile.source else view(source, tile.shape, tile.dims)
@@ -295,6 +379,52 @@ class Unwrapping:
         linear = folded(tile.name, operands, tile.element, self.b)
         if linear is not None:
             return linear
-        return Elementwise(
+        again = Elementwise(
             tile.shape, tile.element, tile.name, tuple(operands), tile.compute, tile.cost, tile.source
         )
+        wide = widened(again, self.b) if tile.name == "arith.extsi" else None
+        if wide is not None and wide.guard is not None:
+            self._require(wide.guard)
+            return wide.counted
+        return again
+
+    def _require(self, guard: SSAValue) -> None:
+        if guard not in self.guards:
+            self.guards.append(guard)
+
+
+class Counting:
+    """Rebuilds offsets of pointers, with `Widened` parts that are taken not to wrap around.
+
+    What is no index tile stays as it is: a load must keep its place in the program.
+    """
+
+    def __init__(self, b: Builder) -> None:
+        self.b = b
+        self._done: dict[int, Tile] = {}
+
+    def __call__(self, tile: Tile) -> Tile:
+        known = self._done.get(id(tile))
+        if known is None:
+            known = self._done[id(tile)] = self._rebuilt(tile)
+        return known
+
+    def _rebuilt(self, tile: Tile) -> Tile:
+        match tile:
+            case Widened():
+                return tile.counted
+            case View():
+                source = self(tile.source)
+                return tile if source is tile.source else view(source, tile.shape, tile.dims)
+            case Linear() if tile.terms:
+                total = Linear(tile.shape, tile.element, tile.base, tile.strides)
+                for term in tile.terms:
+                    total = add(total, as_linear(self(term), self.b), self.b)
+                return simplified(total, self.b)
+            case Elementwise() if tile.name in LINEAR_RULES and tile.buffer is None:
+                operands = [self(operand) for operand in tile.operands]
+                linear = folded(tile.name, operands, tile.element, self.b)
+                plain = isinstance(linear, Uniform) or (isinstance(linear, Linear) and not linear.terms)
+                return linear if plain and linear is not None else tile
+            case _:
+                return tile

@@ -33,6 +33,11 @@ class Liveness:
         if value is not None and isinstance(value.owner, Operation):
             self._done.add(value.owner)
 
+    def reopen(self, value: SSAValue | None) -> None:
+        """`value` is not in memory any more: what computes it is needed again."""
+        if value is not None and isinstance(value.owner, Operation):
+            self._done.discard(value.owner)
+
     def is_live(self, value: SSAValue | None) -> bool:
         """Whether an operation that was not lowered yet needs `value`."""
         if value is None:

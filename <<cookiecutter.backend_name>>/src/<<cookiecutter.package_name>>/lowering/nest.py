@@ -21,7 +21,7 @@ from .builder import Builder
 from .elementwise import byte_width
 from .evaluate import Evaluator, Index, Lanes, depends_on
 from .roots import Finish, Reduction, Root, Store
-from .tiles import Buffer, DimMap, Elementwise, Linear, Loaded, Node, Shape, Tile, View
+from .tiles import Buffer, DimMap, Elementwise, Linear, Loaded, Node, Shape, Stride, Tile, View
 
 REGISTER_GROUP = 4
 """Vector registers that one instruction may work on: enough to hide latencies in short loop bodies."""
@@ -29,7 +29,7 @@ REGISTER_GROUP = 4
 
 @dataclass(slots=True)
 class Plan:
-    """How a nest runs over ``shape``: loops outermost first, the step of each, lane offsets of each dimension."""
+    """How a nest runs over ``shape`` (its extents, some of them merged): loops outermost first, the step of each, lane offsets of each dimension."""
 
     shape: Shape
     width: int
@@ -48,6 +48,9 @@ class Contents:
     masks: list[tuple[Tile, DimMap]] = field(default_factory=list[tuple[Tile, DimMap]])
     contiguous: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
     """(dimension, weight) of every access with unit stride along it."""
+    strides: list[tuple[Stride, ...]] = field(default_factory=list[tuple[Stride, ...]])
+    """Per index tile or buffer the step along each dimension of the nest, 0 where it has none."""
+    rank: int = 0
     seen: set[tuple[int, DimMap]] = field(default_factory=set[tuple[int, DimMap]])
 
     def visit(self, tile: Tile, dims: DimMap) -> None:
@@ -67,6 +70,7 @@ class Contents:
             case Buffer():
                 self.buffer(tile, dims)
             case Linear():
+                self.note_strides(tile.strides, dims)
                 for term in tile.terms:
                     self.visit(term, dims)
             case Elementwise():
@@ -79,7 +83,15 @@ class Contents:
             case _:
                 pass
 
+    def note_strides(self, strides: Sequence[Stride], dims: DimMap) -> None:
+        steps: list[Stride] = [0] * self.rank
+        for stride, dim in zip(strides, dims, strict=True):
+            if dim is not None:
+                steps[dim] = stride
+        self.strides.append(tuple(steps))
+
     def buffer(self, buffer: Buffer, dims: DimMap) -> None:
+        self.note_strides(buffer.strides, dims)
         for stride, dim in zip(buffer.strides, dims, strict=True):
             if dim is not None and stride == 1:
                 self.contiguous.append((dim, 1))
@@ -96,9 +108,13 @@ class Contents:
 
 
 def contents_of(roots: Sequence[Root]) -> Contents:
-    contents = Contents()
+    rank = len(roots[0].shape)
+    contents = Contents(rank=rank)
+    same = tuple(range(rank))
     for root in roots:
-        same = tuple(range(len(root.shape)))
+        for buffer in root.outputs():
+            kept = tuple(d for d in same if not (isinstance(root, Reduction) and d == root.axis))
+            contents.buffer(buffer, kept)
         if isinstance(root, Store):
             contents.access(root.pointer, root.mask, byte_width(root.value.element), same)
         for tile in root.inputs():
@@ -106,8 +122,36 @@ def contents_of(roots: Sequence[Root]) -> Contents:
     return contents
 
 
+def coalesce(shape: Shape, contents: Contents, axis: int | None) -> Shape:
+    """Merges neighbouring dimensions that every access steps through as one: the inner one gets the whole extent.
+
+    Indices of the outer ones are then 0, and that of the inner one runs past its own extent; the addresses are the
+    same. (``tl.sort`` works on tensors of shape 2 x 2 x 2 x ...)
+    """
+    extents = list(shape)
+    inner: int | None = None
+    for dim in reversed(range(len(shape))):
+        if dim == axis:
+            inner = None
+        elif extents[dim] > 1:
+            if inner is not None and all(
+                follows(steps[dim], steps[inner], extents[inner]) for steps in contents.strides
+            ):
+                extents[inner] *= extents[dim]
+                extents[dim] = 1
+            else:
+                inner = dim
+    return tuple(extents)
+
+
+def follows(outer: Stride, inner: Stride, extent: int) -> bool:
+    """Whether a step of an outer dimension continues where `extent` steps of the inner one end."""
+    return isinstance(outer, int) and isinstance(inner, int) and outer == inner * extent
+
+
 def make_plan(shape: Shape, contents: Contents, axis: int | None) -> Plan:
     """Chooses the dimension of the lanes (the one most accesses are contiguous in) and how many there are."""
+    shape = coalesce(shape, contents, axis)
     rank = len(shape)
     score = [0] * rank
     for dim, weight in contents.contiguous:
@@ -150,12 +194,12 @@ class Nest:
     def __init__(self, b: Builder, roots: Sequence[Root]) -> None:
         self.b = b
         self.roots = roots
-        self.shape = roots[0].shape
         self.reductions = [root for root in roots if isinstance(root, Reduction)]
         self.axis = self.reductions[0].axis if self.reductions else None
         contents = contents_of(roots)
         self.masks = contents.masks
-        self.plan = make_plan(self.shape, contents, self.axis)
+        self.plan = make_plan(roots[0].shape, contents, self.axis)
+        self.shape = self.plan.shape
         self.e = Evaluator(b, self.plan.width, b.depth)
         self.point: list[Index] = [self.e.zero] * len(self.shape)
 
@@ -248,17 +292,16 @@ class Nest:
         pending = self.plan.order[self.plan.order.index(dim) + 1 :]
         maps: dict[int, set[DimMap]] = {}
         for mask, dims in self.masks:
-            maps.setdefault(id(mask), set()).add(dims)
+            for conjunct in e.conjuncts(mask):
+                maps.setdefault(id(conjunct), set()).add(dims)
         limit: SSAValue | None = None
         assumed: set[int] = set()
         extent, step = self.shape[dim], self.plan.steps[dim]
         for mask, dims in self.masks:
-            if len(maps[id(mask)]) != 1:
-                continue
             along = dims.index(dim) if dim in dims else None
             for conjunct in e.conjuncts(mask):
-                if id(conjunct) in assumed:
-                    continue
+                if id(conjunct) in assumed or len(maps[id(conjunct)]) != 1:
+                    continue  # known already, or seen from several directions
                 if any(d in pending and depends_on(conjunct, s) for s, d in enumerate(dims)):
                     continue
                 if any(

@@ -22,7 +22,7 @@ from .tiles import Elementwise, Linear, Loaded, Tile, Uniform
 def reduce(k: KernelLowering, op: Operation) -> None:
     axis = int_property(op, "axis")
     tiles = [k.tile(operand) for operand in op.operands]
-    combine = Combine(op.regions[0].block)
+    combine = Combine(op.regions[0].block, k.scalar)
     results = [k.allocate(result) for result in op.results]
     for result, buffer in zip(op.results, results, strict=True):
         k.set_buffer(result, buffer)
@@ -36,7 +36,7 @@ def scan(k: KernelLowering, op: Operation) -> None:
     k.liveness.finish(op)
     sources = [k.dense(operand) for operand in op.operands]
     shape = sources[0].shape
-    combine = Combine(op.regions[0].block)
+    combine = Combine(op.regions[0].block, k.scalar)
     results = [k.allocate(result) for result in op.results]
     b = k.b
     last = len(shape) - 1

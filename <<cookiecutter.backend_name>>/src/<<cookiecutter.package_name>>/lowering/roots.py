@@ -29,6 +29,10 @@ class Root(ABC):
     def inputs(self) -> Sequence[Tile]:
         """The tiles it consumes, all of ``shape``."""
 
+    def outputs(self) -> Sequence[Buffer]:
+        """The buffers it writes."""
+        return ()
+
     @abstractmethod
     def evaluate(self, e: Evaluator, point: Point) -> Finish:
         """Evaluates the inputs at `point`; gives the function that then writes (all reads of a point come first)."""
@@ -61,6 +65,9 @@ class Keep(Root):
     def inputs(self) -> Sequence[Tile]:
         return [self.tile]
 
+    def outputs(self) -> Sequence[Buffer]:
+        return [self.buffer]
+
     def evaluate(self, e: Evaluator, point: Point) -> Finish:
         value = e.value(self.tile, point)
         return lambda: e.write(self.buffer, point, value)
@@ -82,6 +89,9 @@ class Reduction(Root):
 
     def inputs(self) -> Sequence[Tile]:
         return self.operands
+
+    def outputs(self) -> Sequence[Buffer]:
+        return self.results
 
     def evaluate(self, e: Evaluator, point: Point) -> Finish:
         raise AssertionError("a reduction is driven by the nest")
@@ -111,6 +121,9 @@ class AtomicUpdate(Root):
 
     def inputs(self) -> Sequence[Tile]:
         return [t for t in (self.pointer, self.value, self.mask, self.expected) if t is not None]
+
+    def outputs(self) -> Sequence[Buffer]:
+        return () if self.old is None else [self.old]
 
     def evaluate(self, e: Evaluator, point: Point) -> Finish:
         addresses, value = e.vector_value(self.pointer, point), e.vector_value(self.value, point)

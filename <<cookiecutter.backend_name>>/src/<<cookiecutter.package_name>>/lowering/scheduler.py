@@ -8,7 +8,8 @@ under a load.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 from xdsl.dialects import scf
@@ -41,6 +42,8 @@ class Scheduler:
         self._group: list[Root] = []
         self._loads: list[Loaded] = []
         self._costs: dict[int, tuple[int, int]] = {}
+        self._homed: list[list[Node]] = [[]]
+        """The nodes that each open region or block brought into the scratchpad, outermost first."""
 
     # --- entry points -------------------------------------------------------------------------------------
 
@@ -111,6 +114,34 @@ class Scheduler:
             [node for node in sources if isinstance(node, Node) and self._cost(node)[0] > KEEP_COST]
         )
 
+    # --- control flow -------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def region(self) -> Iterator[None]:
+        """A region that may not run, or run again: what it brings into the scratchpad is not there after it."""
+        with self.scratch.region():
+            self._homed.append([])
+            yield
+            self._forget(self._homed.pop())
+
+    @contextmanager
+    def block(self, block: Block) -> Iterator[None]:
+        """A block of several: only its own values stay in the scratchpad, for the blocks that it dominates."""
+        self._homed.append([])
+        yield
+        homed = self._homed.pop()
+        for node in homed:
+            owner = node.value.owner if node.value is not None else None
+            if isinstance(owner, Operation) and owner.parent is block:
+                self._homed[-1].append(node)
+            else:
+                self._forget([node])
+
+    def _forget(self, nodes: Iterable[Node]) -> None:
+        for node in nodes:
+            node.buffer = None
+            self.liveness.reopen(node.value)
+
     # --- groups -------------------------------------------------------------------------------------------------
 
     def _joins(self, root: Root) -> bool:
@@ -120,7 +151,7 @@ class Scheduler:
         axes = {r.axis for r in [*self._group, root] if isinstance(r, Reduction)}
         if len(axes) > 1:
             return False
-        made = {buffer.offset for r in self._group for buffer in results_of(r)}
+        made = {buffer.offset for r in self._group for buffer in r.outputs()}
         reads = {part.offset for tile in root.inputs() for part in parts(tile) if isinstance(part, Buffer)}
         if made & reads:
             return False
@@ -139,6 +170,8 @@ class Scheduler:
         for root in roots:
             if isinstance(root, Keep) and root.adopt:
                 root.done()
+                if isinstance(root.tile, Node):
+                    self._homed[-1].append(root.tile)
 
     def _settle_for(self, roots: list[Root]) -> None:
         """Finds tiles that need a home: in nests before this one, or kept by this one."""
@@ -358,19 +391,6 @@ def same_addresses(a: Tile, c: Tile) -> bool:
 def starts_itself(root: Root) -> bool:
     """Whether `root` is a reduction whose total starts with its first elements."""
     return isinstance(root, Reduction) and root.combine.identities() is None
-
-
-def results_of(root: Root) -> list[Buffer]:
-    """The buffers a root writes."""
-    match root:
-        case Reduction():
-            return root.results
-        case Keep():
-            return [root.buffer]
-        case AtomicUpdate():
-            return [] if root.old is None else [root.old]
-        case _:
-            return []
 
 
 def walk(tile: Tile) -> Iterable[tuple[Node, DimMap]]:

@@ -88,6 +88,18 @@ class Wrapped(Elementwise):
 
 
 @dataclass(eq=False, slots=True)
+class Widened(Elementwise):
+    """A sign-extended index tile: ``counted`` unless the narrow tile wraps around.
+
+    An address is taken not to (`fold.py`). For other uses ``guard`` is the scalar predicate that says so (None: nobody
+    can tell).
+    """
+
+    guard: SSAValue | None = field(kw_only=True)
+    counted: Tile = field(kw_only=True)
+
+
+@dataclass(eq=False, slots=True)
 class Loaded(Node):
     """Elements loaded through ``pointer`` where ``mask`` is set (None: everywhere); ``other`` (None: 0) elsewhere."""
 

@@ -39,6 +39,11 @@ def lower_blocks(k: KernelLowering, source: Region, region: Region, leave_region
 
 
 def lower_block(k: KernelLowering, block: Block, leave_region: Exit) -> None:
+    with k.scheduler.block(block):
+        lower_block_inside(k, block, leave_region)
+
+
+def lower_block_inside(k: KernelLowering, block: Block, leave_region: Exit) -> None:
     k.lower_ops(op_list(block))
     terminator = block.last_op
     assert terminator is not None

@@ -18,14 +18,15 @@ from typing import Any, Final
 
 from ..compat import ttir_pass
 from ..errors import BackendError, CompileError
+from ..extensions import load_extensions
 from ..target import BACKEND_NAME, ENV_PREFIX
-from .registry import REGISTRY, Pass, load_entry_points
+from .registry import REGISTRY, Pass
 
 TIME_VARIABLE: Final = f"{ENV_PREFIX}_TIME_PASSES"
 """Environment variable: ``1`` prints what each pass took, to standard error."""
 VERIFY_VARIABLE: Final = f"{ENV_PREFIX}_VERIFY_PASSES"
-"""Environment variable: ``1`` verifies the module after each xDSL pass, so that an error names the pass that
-made it."""
+"""Environment variable: ``1`` verifies the module after the lowering and after each xDSL pass, so that an error
+names the one that made it. Off by default: it takes about as long as the lowering itself."""
 
 _TRITON_PASSES: Final = (
     ("inliner", "common", "add_inliner"),
@@ -45,8 +46,7 @@ _loading = threading.Lock()
 
 
 def load_passes() -> None:
-    """Register everything there is: Triton's passes, the modules of this folder by name, installed ones.
-    Once a process."""
+    """Register everything there is: Triton's passes, those of this folder, what extensions bring. Once a process."""
     with _loading:
         _load_passes()
 
@@ -56,18 +56,25 @@ def _load_passes() -> None:
     for name, group, function in _TRITON_PASSES:
         add = ttir_pass(group, function)
         if add is not None:
-            REGISTRY.register(stage="ttir", name=name)(_adder(add))
+            REGISTRY.register(stage="ttir", name=name)(_adder(add, f"Triton's {group}.{function}."))
+    load_own_passes()
+    load_extensions()
+
+
+@functools.cache
+def load_own_passes() -> None:
+    """Import the modules of this folder by name, which registers their passes. Does not need Triton."""
     here = {"registry", "pipeline"}
     for module in sorted(pkgutil.iter_modules([str(Path(__file__).parent)]), key=lambda module: module.name):
         if module.name not in here:
             importlib.import_module(f".{module.name}", __package__)
-    load_entry_points()
 
 
-def _adder(add: Callable[[Any], None]) -> Callable[[Any], None]:
+def _adder(add: Callable[[Any], None], description: str) -> Callable[[Any], None]:
     def run(pass_manager: Any) -> None:
         add(pass_manager)
 
+    run.__doc__ = description
     return run
 
 
@@ -97,18 +104,20 @@ def run_ttir(module: Any) -> None:
 def run_passes(stage: str, module: Any, options: Any) -> None:
     """Run the "module" or "isa" passes on an xDSL module, in place. Raises CompileError."""
     load_passes()
-    verify = _is_set(VERIFY_VARIABLE)
     for p in REGISTRY.enabled(stage):
         start = time.perf_counter()
         _call(p, module, options)
         _report(p, time.perf_counter() - start)
-        if verify:
-            try:
-                module.verify()
-            except Exception as error:
-                raise CompileError(
-                    f"pass {p.name!r} ({p.origin}) of stage {stage!r} left an invalid module: {error}"
-                ) from error
+        verify_if_asked(module, f"pass {p.name!r} ({p.origin}) of stage {stage!r}")
+
+
+def verify_if_asked(module: Any, maker: str) -> None:
+    """Verify an xDSL module if `VERIFY_VARIABLE` says so. Raises CompileError, in which `maker` takes the blame."""
+    if _is_set(VERIFY_VARIABLE):
+        try:
+            module.verify()
+        except Exception as error:
+            raise CompileError(f"{maker} left an invalid module: {error}") from error
 
 
 def run_text_passes(text: str, options: Any) -> str:

@@ -5,22 +5,21 @@ A pass is a function with a decorator::
     @register_pass(stage="isa", name="my-peephole", after="dead-code")
     def my_peephole(module: ModuleOp, options: Options) -> None: ...
 
-in a module of this folder, or of any installed package that names the module under the entry-point group
-`ENTRY_POINT_GROUP`. What the function gets depends on the stage, see `STAGES`.
+in a module of this folder, of any installed package (see `extensions.py`), or of a script. What the function gets
+depends on the stage, see `STAGES`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from ..errors import BackendError, InstallationError
-from ..target import BACKEND_NAME, ENV_PREFIX, PACKAGE_NAME
+from ..errors import BackendError
+from ..extensions import source_digest
+from ..target import BACKEND_NAME, ENV_PREFIX
 
 STAGES: Final[dict[str, str]] = {
     "ttir": "run(pass_manager): adds libtriton passes to the pass manager that makes the final TTIR",
@@ -30,7 +29,6 @@ STAGES: Final[dict[str, str]] = {
 }
 """Stage -> what a pass of that stage is called with and returns."""
 
-ENTRY_POINT_GROUP: Final = f"{PACKAGE_NAME}.passes"
 DISABLE_VARIABLE: Final = f"{ENV_PREFIX}_DISABLE_PASSES"
 """Environment variable: comma-separated names of passes that are left out."""
 
@@ -115,31 +113,19 @@ class Registry:
         return [p for p in self.passes(stage) if p.name not in left_out]
 
     def fingerprint(self) -> str:
-        """Changes whenever compiled code may: with the passes, their order, which are disabled, and with the source of
-        those that other packages (or the user) define. The sources of this package are digested elsewhere."""
+        """Changes whenever compiled code may: with the passes that run, their order, and the sources of foreign ones.
+
+        The sources of this package are digested elsewhere.
+        """
         digest = hashlib.sha256()
         for stage in STAGES:
             for p in self.enabled(stage):
-                digest.update(f"{stage}:{p.name}:{p.origin}:{_source_digest(p)};".encode())
+                digest.update(f"{stage}:{p.name}:{p.origin}:{source_digest(p.run)};".encode())
         return digest.hexdigest()
 
 
 def _names(anchors: str | Iterable[str]) -> tuple[str, ...]:
     return (anchors,) if isinstance(anchors, str) else tuple(anchors)
-
-
-def _source_digest(p: Pass) -> str:
-    if p.origin.partition(".")[0] == PACKAGE_NAME:
-        return ""
-    file = getattr(sys.modules.get(p.origin), "__file__", None)
-    if file is not None and Path(file).is_file():
-        return hashlib.sha256(Path(file).read_bytes()).hexdigest()
-    code = getattr(p.run, "__code__", None)  # defined in a prompt or a notebook
-    return (
-        hashlib.sha256(repr((code.co_code, code.co_consts, code.co_names)).encode()).hexdigest()
-        if code
-        else repr(p.run)
-    )
 
 
 def disabled_names() -> frozenset[str]:
@@ -200,24 +186,3 @@ def _position(p: Pass, placed: list[Pass]) -> int:
 
 REGISTRY: Final = Registry()
 register_pass = REGISTRY.register
-
-
-def load_entry_points(group: str = ENTRY_POINT_GROUP) -> list[str]:
-    """Import every module that an installed package offers under the group; importing registers. Returns their names.
-
-    Raises InstallationError naming the entry point whose module cannot be imported.
-    """
-    from importlib.metadata import entry_points
-
-    loaded: list[str] = []
-    for point in sorted(entry_points(group=group), key=lambda point: (point.name, point.value)):
-        try:
-            point.load()
-        except Exception as error:
-            owner = point.dist.name if point.dist is not None else "unknown"
-            raise InstallationError(
-                f"{BACKEND_NAME}: the passes {point.name!r} ({point.value}) of the installed distribution "
-                f"{owner!r} cannot be loaded: {type(error).__name__}: {error}. Mend or uninstall that distribution."
-            ) from error
-        loaded.append(point.name)
-    return loaded

@@ -6,9 +6,9 @@ Results are defined for every operand, as the comments say where LLVM's are not.
 from __future__ import annotations
 
 from abc import ABC
-from typing import ClassVar
+from typing import ClassVar, Final
 
-from xdsl.dialects.builtin import I64, IntegerAttr, StringAttr, i64
+from xdsl.dialects.builtin import I64, IntegerAttr, StringAttr, i32, i64
 from xdsl.irdl import (
     AnyAttr,
     VarConstraint,
@@ -16,182 +16,227 @@ from xdsl.irdl import (
     operand_def,
     prop_def,
     result_def,
+    traits_def,
     var_operand_def,
 )
+from xdsl.traits import Pure
 
-from .base import Instruction, Register, Unit, mnemonic
+from .base import Instruction, Register, Unit, lanes_of, like, mnemonic
+from .checks import (
+    ANYTHING,
+    FLOATS,
+    INTEGERS,
+    INTEGERS_AND_PREDICATES,
+    PREDICATES,
+    Elements,
+    expect,
+    expect_elements,
+    expect_lanes,
+    expect_mask,
+    expect_number,
+)
 
 
 class Unary(Instruction, ABC):
-    """``result = op(source)``; both of one type."""
+    """``result = op(source)``; both of one type, with `ELEMENTS`."""
 
+    ELEMENTS: ClassVar[Elements] = ANYTHING
+    traits = traits_def(Pure())
     T: ClassVar = VarConstraint("T", AnyAttr())
     source = operand_def(T)
     result = result_def(T)
     assembly_format = "$source attr-dict `:` type($result)"
 
+    def check(self) -> None:
+        expect_elements("the operand", self.source.type, self.ELEMENTS)
 
-class Special(Unary, ABC):
+
+class IntegerUnary(Unary, ABC):
+    ELEMENTS: ClassVar[Elements] = INTEGERS
+
+
+class FloatUnary(Unary, ABC):
+    ELEMENTS: ClassVar[Elements] = FLOATS
+
+
+class Special(FloatUnary, ABC):
     """A unary function of the special-function unit; f32 and f64."""
 
     UNIT: ClassVar[Unit] = Unit.SPECIAL
 
 
 class Binary(Instruction, ABC):
-    """``result = lhs op rhs``; all of one type."""
+    """``result = lhs op rhs``; all of one type, with `ELEMENTS`."""
 
+    ELEMENTS: ClassVar[Elements] = ANYTHING
+    traits = traits_def(Pure())
     T: ClassVar = VarConstraint("T", AnyAttr())
     lhs = operand_def(T)
     rhs = operand_def(T)
     result = result_def(T)
     assembly_format = "$lhs `,` $rhs attr-dict `:` type($result)"
 
+    def check(self) -> None:
+        expect_elements("the operands", self.lhs.type, self.ELEMENTS)
+
+
+class IntegerBinary(Binary, ABC):
+    ELEMENTS: ClassVar[Elements] = INTEGERS
+
+
+class LogicalBinary(Binary, ABC):
+    ELEMENTS: ClassVar[Elements] = INTEGERS_AND_PREDICATES
+
+
+class FloatBinary(Binary, ABC):
+    ELEMENTS: ClassVar[Elements] = FLOATS
+
 
 # --- integers ---------------------------------------------------------------------------------------------
 
 
 @irdl_op_definition
-class AddI(Binary):
+class AddI(IntegerBinary):
     """Sum modulo 2^width."""
 
     name = mnemonic("addi")
 
 
 @irdl_op_definition
-class SubI(Binary):
+class SubI(IntegerBinary):
     """Difference modulo 2^width."""
 
     name = mnemonic("subi")
 
 
 @irdl_op_definition
-class MulI(Binary):
+class MulI(IntegerBinary):
     """Low half of the product."""
 
     name = mnemonic("muli")
 
 
 @irdl_op_definition
-class MulHS(Binary):
+class MulHS(IntegerBinary):
     """High half of the signed product."""
 
     name = mnemonic("mulhs")
 
 
 @irdl_op_definition
-class MulHU(Binary):
+class MulHU(IntegerBinary):
     """High half of the unsigned product."""
 
     name = mnemonic("mulhu")
 
 
 @irdl_op_definition
-class DivS(Binary):
+class DivS(IntegerBinary):
     """Signed quotient, rounded to zero. x / 0 = -1; MIN / -1 = MIN (RISC-V's results)."""
 
     name = mnemonic("divs")
 
 
 @irdl_op_definition
-class DivU(Binary):
+class DivU(IntegerBinary):
     """Unsigned quotient. x / 0 = all ones."""
 
     name = mnemonic("divu")
 
 
 @irdl_op_definition
-class RemS(Binary):
+class RemS(IntegerBinary):
     """Signed remainder with the sign of the dividend. x rem 0 = x; MIN rem -1 = 0."""
 
     name = mnemonic("rems")
 
 
 @irdl_op_definition
-class RemU(Binary):
+class RemU(IntegerBinary):
     """Unsigned remainder. x rem 0 = x."""
 
     name = mnemonic("remu")
 
 
 @irdl_op_definition
-class And(Binary):
+class And(LogicalBinary):
     """Bitwise and; also of predicates."""
 
     name = mnemonic("and")
 
 
 @irdl_op_definition
-class Or(Binary):
+class Or(LogicalBinary):
     """Bitwise or; also of predicates."""
 
     name = mnemonic("or")
 
 
 @irdl_op_definition
-class Xor(Binary):
+class Xor(LogicalBinary):
     """Bitwise exclusive or; also of predicates."""
 
     name = mnemonic("xor")
 
 
 @irdl_op_definition
-class Shl(Binary):
+class Shl(IntegerBinary):
     """Shift left; 0 where the (unsigned) amount reaches the width."""
 
     name = mnemonic("shl")
 
 
 @irdl_op_definition
-class ShrS(Binary):
+class ShrS(IntegerBinary):
     """Arithmetic shift right; the sign everywhere where the (unsigned) amount reaches the width."""
 
     name = mnemonic("shrs")
 
 
 @irdl_op_definition
-class ShrU(Binary):
+class ShrU(IntegerBinary):
     """Logical shift right; 0 where the (unsigned) amount reaches the width."""
 
     name = mnemonic("shru")
 
 
 @irdl_op_definition
-class MinS(Binary):
+class MinS(IntegerBinary):
     """Signed minimum."""
 
     name = mnemonic("mins")
 
 
 @irdl_op_definition
-class MaxS(Binary):
+class MaxS(IntegerBinary):
     """Signed maximum."""
 
     name = mnemonic("maxs")
 
 
 @irdl_op_definition
-class MinU(Binary):
+class MinU(IntegerBinary):
     """Unsigned minimum."""
 
     name = mnemonic("minu")
 
 
 @irdl_op_definition
-class MaxU(Binary):
+class MaxU(IntegerBinary):
     """Unsigned maximum."""
 
     name = mnemonic("maxu")
 
 
 @irdl_op_definition
-class CountOnes(Unary):
+class CountOnes(IntegerUnary):
     """Number of bits set."""
 
     name = mnemonic("popc")
 
 
 @irdl_op_definition
-class CountLeadingZeros(Unary):
+class CountLeadingZeros(IntegerUnary):
     """Number of leading zero bits; the width for 0."""
 
     name = mnemonic("clz")
@@ -201,119 +246,119 @@ class CountLeadingZeros(Unary):
 
 
 @irdl_op_definition
-class AddF(Binary):
+class AddF(FloatBinary):
     """Sum, round to nearest even."""
 
     name = mnemonic("addf")
 
 
 @irdl_op_definition
-class SubF(Binary):
+class SubF(FloatBinary):
     """Difference, round to nearest even."""
 
     name = mnemonic("subf")
 
 
 @irdl_op_definition
-class MulF(Binary):
+class MulF(FloatBinary):
     """Product, round to nearest even."""
 
     name = mnemonic("mulf")
 
 
 @irdl_op_definition
-class DivF(Binary):
+class DivF(FloatBinary):
     """Quotient, correctly rounded."""
 
     name = mnemonic("divf")
 
 
 @irdl_op_definition
-class RemF(Binary):
+class RemF(FloatBinary):
     """C's fmod: remainder with the sign of the dividend."""
 
     name = mnemonic("remf")
 
 
 @irdl_op_definition
-class MinNum(Binary):
+class MinNum(FloatBinary):
     """Minimum that prefers a number to a NaN (IEEE 754-2008 minNum); -0 < +0."""
 
     name = mnemonic("minnum")
 
 
 @irdl_op_definition
-class MaxNum(Binary):
+class MaxNum(FloatBinary):
     """Maximum that prefers a number to a NaN (IEEE 754-2008 maxNum); -0 < +0."""
 
     name = mnemonic("maxnum")
 
 
 @irdl_op_definition
-class Minimum(Binary):
+class Minimum(FloatBinary):
     """Minimum that propagates NaN (IEEE 754-2019 minimum); -0 < +0."""
 
     name = mnemonic("minimum")
 
 
 @irdl_op_definition
-class Maximum(Binary):
+class Maximum(FloatBinary):
     """Maximum that propagates NaN (IEEE 754-2019 maximum); -0 < +0."""
 
     name = mnemonic("maximum")
 
 
 @irdl_op_definition
-class CopySign(Binary):
+class CopySign(FloatBinary):
     """Magnitude of `lhs`, sign of `rhs`."""
 
     name = mnemonic("copysign")
 
 
 @irdl_op_definition
-class NegF(Unary):
+class NegF(FloatUnary):
     """Sign flipped, NaN included."""
 
     name = mnemonic("negf")
 
 
 @irdl_op_definition
-class AbsF(Unary):
+class AbsF(FloatUnary):
     """Sign cleared, NaN included."""
 
     name = mnemonic("absf")
 
 
 @irdl_op_definition
-class Sqrt(Unary):
+class Sqrt(FloatUnary):
     """Square root, correctly rounded."""
 
     name = mnemonic("sqrt")
 
 
 @irdl_op_definition
-class Floor(Unary):
+class Floor(FloatUnary):
     """Largest integral value not above."""
 
     name = mnemonic("floor")
 
 
 @irdl_op_definition
-class Ceil(Unary):
+class Ceil(FloatUnary):
     """Smallest integral value not below."""
 
     name = mnemonic("ceil")
 
 
 @irdl_op_definition
-class TruncIntF(Unary):
+class TruncIntF(FloatUnary):
     """Nearest integral value towards zero."""
 
     name = mnemonic("truncf.int")
 
 
 @irdl_op_definition
-class RoundEvenF(Unary):
+class RoundEvenF(FloatUnary):
     """Nearest integral value, ties to even."""
 
     name = mnemonic("roundeven")
@@ -324,12 +369,16 @@ class Fma(Instruction):
     """``a * b + c`` with one rounding."""
 
     name = mnemonic("fma")
+    traits = traits_def(Pure())
     T: ClassVar = VarConstraint("T", AnyAttr())
     a = operand_def(T)
     b = operand_def(T)
     c = operand_def(T)
     result = result_def(T)
     assembly_format = "$a `,` $b `,` $c attr-dict `:` type($result)"
+
+    def check(self) -> None:
+        expect_elements("the operands", self.a.type, FLOATS)
 
 
 @irdl_op_definition
@@ -401,13 +450,26 @@ class MathCall(Instruction):
 
     name = mnemonic("math")
     UNIT: ClassVar[Unit] = Unit.SPECIAL
+    traits = traits_def(Pure())
     callee = prop_def(StringAttr)
     args = var_operand_def(Register)
     result = result_def(Register)
     assembly_format = "$callee `(` $args `)` attr-dict `:` `(` type($args) `)` `->` type($result)"
 
+    def check(self) -> None:
+        expect_elements("the result", self.result.type, FLOATS)
+        expect(bool(self.args), "a function has at least one argument")
+        for argument in self.args:
+            expect(
+                argument.type in (self.result.type, like(self.result.type, i32)),
+                f"an argument must be {self.result.type} or {like(self.result.type, i32)}, not {argument.type}",
+            )
+
 
 # --- comparison ---------------------------------------------------------------------------------------------
+
+LAST_INTEGER_PREDICATE: Final = 9
+LAST_FLOAT_PREDICATE: Final = 15
 
 
 @irdl_op_definition
@@ -415,12 +477,18 @@ class CmpI(Instruction):
     """Integer comparison giving a predicate; ``predicate`` is numbered as ``arith.cmpi``'s."""
 
     name = mnemonic("cmpi")
+    traits = traits_def(Pure())
     T: ClassVar = VarConstraint("T", AnyAttr())
     predicate = prop_def(IntegerAttr[I64])
     lhs = operand_def(T)
     rhs = operand_def(T)
     result = result_def(Register)
     assembly_format = "$predicate `,` $lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)"
+
+    def check(self) -> None:
+        expect_elements("the operands", self.lhs.type, INTEGERS)
+        expect_number("the predicate's number", self.predicate, 0, LAST_INTEGER_PREDICATE)
+        expect_mask("the result", self.result.type, self.lhs.type)
 
 
 @irdl_op_definition
@@ -428,6 +496,7 @@ class CmpF(Instruction):
     """Floating-point comparison giving a predicate; ``predicate`` is numbered as ``arith.cmpf``'s."""
 
     name = mnemonic("cmpf")
+    traits = traits_def(Pure())
     T: ClassVar = VarConstraint("T", AnyAttr())
     predicate = prop_def(IntegerAttr[I64])
     lhs = operand_def(T)
@@ -435,18 +504,30 @@ class CmpF(Instruction):
     result = result_def(Register)
     assembly_format = "$predicate `,` $lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)"
 
+    def check(self) -> None:
+        expect_elements("the operands", self.lhs.type, FLOATS)
+        expect_number("the predicate's number", self.predicate, 0, LAST_FLOAT_PREDICATE)
+        expect_mask("the result", self.result.type, self.lhs.type)
+
 
 @irdl_op_definition
 class Select(Instruction):
     """``condition ? if_true : if_false``, lane by lane; a scalar condition selects the whole vector."""
 
     name = mnemonic("select")
+    traits = traits_def(Pure())
     T: ClassVar = VarConstraint("T", AnyAttr())
     condition = operand_def(Register)
     if_true = operand_def(T)
     if_false = operand_def(T)
     result = result_def(T)
     assembly_format = "$condition `,` $if_true `,` $if_false attr-dict `:` type($condition) `,` type($result)"
+
+    def check(self) -> None:
+        condition = self.condition.type
+        expect_elements("the condition", condition, PREDICATES)
+        if lanes_of(condition) > 1:
+            expect_lanes("the condition", condition, self.result.type)
 
 
 def predicate_attr(number: int) -> IntegerAttr:

@@ -38,9 +38,25 @@ class Instruction(IRDLOperation, ABC):
 
     UNIT: ClassVar[Unit] = Unit.VECTOR
 
+    def verify_(self) -> None:
+        from .checks import check_register
+
+        for operand in self.operands:
+            check_register(operand.type)
+        for result in self.results:
+            check_register(result.type)
+        self.check()
+
+    def check(self) -> None:
+        """What the instruction asks of its registers and properties beyond their being there.
+
+        Runs when a module is verified, never when an instruction is made. Raises VerifyException; ``checks.py`` has the
+        common sentences.
+        """
+
 
 def mnemonic(name: str) -> str:
-    """The full operation name of an instruction, e.g. ``acme.addi``."""
+    """The full operation name of an instruction, ``addi`` in the backend's namespace."""
     return f"{BACKEND_NAME}.{name}"
 
 

@@ -4,21 +4,58 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, i1, i64
-from xdsl.ir import Attribute
-from xdsl.irdl import AnyAttr, VarConstraint, irdl_op_definition, operand_def, prop_def, result_def
+from xdsl.dialects.builtin import I64, DenseArrayBase, FloatAttr, IntegerAttr, i1, i8, i64
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import (
+    AnyAttr,
+    VarConstraint,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.traits import Pure
 
-from .base import Instruction, Register, mnemonic
+from .base import Instruction, Register, element_of, lanes_of, mnemonic
+from .checks import (
+    INTEGERS,
+    PREDICATES,
+    bits_of,
+    element_name,
+    expect,
+    expect_elements,
+    expect_number,
+    expect_same_elements,
+    expect_scalar,
+)
 
 
 @irdl_op_definition
 class Const(Instruction):
-    """A constant in every lane. ``value`` is an IntegerAttr or FloatAttr of the element type (fp8: an i8 IntegerAttr of its bits)."""
+    """A constant in every lane.
+
+    ``value`` is an IntegerAttr or FloatAttr of the element type (fp8: an i8 IntegerAttr of its bits).
+    """
 
     name = mnemonic("const")
+    traits = traits_def(Pure())
     value = prop_def(Attribute)
     result = result_def(Register)
     assembly_format = "$value attr-dict `:` type($result)"
+
+    def check(self) -> None:
+        element = element_of(self.result.type)
+        expect(
+            isinstance(self.value, IntegerAttr | FloatAttr),
+            f"the value must be a number, not {self.value}",
+        )
+        assert isinstance(self.value, IntegerAttr | FloatAttr)
+        wanted = i8 if element_name(element).startswith("f8") else element
+        expect(
+            self.value.type == wanted,
+            f"the value of a register of {self.result.type} must be of type {wanted}, not {self.value.type}",
+        )
 
 
 @irdl_op_definition
@@ -26,9 +63,21 @@ class LaneConst(Instruction):
     """An integer vector given lane by lane, e.g. 0, 1, 2, ... (``values`` is an ``array<i64: ...>``)."""
 
     name = mnemonic("lanes")
+    traits = traits_def(Pure())
     values = prop_def(DenseArrayBase.constr(i64))
     result = result_def(Register)
     assembly_format = "$values attr-dict `:` type($result)"
+
+    def check(self) -> None:
+        expect_elements("the result", self.result.type, INTEGERS)
+        values = self.values.get_values()
+        expect(
+            len(values) == lanes_of(self.result.type),
+            f"as many values as lanes of {self.result.type} are needed, not {len(values)}",
+        )
+        width = bits_of(self.result.type)
+        for value in values:
+            expect(-(1 << (width - 1)) <= value < 1 << width, f"{value} does not fit {width} bits")
 
 
 @irdl_op_definition
@@ -36,9 +85,14 @@ class Splat(Instruction):
     """A scalar copied to every lane."""
 
     name = mnemonic("splat")
+    traits = traits_def(Pure())
     source = operand_def(Register)
     result = result_def(Register)
     assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
+
+    def check(self) -> None:
+        expect_scalar("the operand", self.source.type)
+        expect_same_elements("the result", self.result.type, self.source.type)
 
 
 @irdl_op_definition
@@ -46,20 +100,27 @@ class Extract(Instruction):
     """One lane, as a scalar."""
 
     name = mnemonic("extract")
+    traits = traits_def(Pure())
     lane = prop_def(IntegerAttr[I64])
     source = operand_def(Register)
     result = result_def(Register)
     assembly_format = "$source `[` $lane `]` attr-dict `:` type($source) `->` type($result)"
 
+    def check(self) -> None:
+        expect_number("the lane", self.lane, 0, lanes_of(self.source.type) - 1)
+        expect_scalar("the result", self.result.type)
+        expect_same_elements("the result", self.result.type, self.source.type)
+
 
 @irdl_op_definition
 class Shuffle(Instruction):
-    """Lanes of ``lhs ++ rhs`` picked by ``lanes, as many as the result has.
+    """Lanes of ``lhs ++ rhs`` picked by ``lanes``, as many as the result has.
 
     -1 leaves a lane undefined. A one-lane result is a scalar.
     """
 
     name = mnemonic("shuffle")
+    traits = traits_def(Pure())
     T: ClassVar = VarConstraint("T", AnyAttr())
     lanes = prop_def(DenseArrayBase.constr(i64))
     lhs = operand_def(T)
@@ -67,12 +128,37 @@ class Shuffle(Instruction):
     result = result_def(Register)
     assembly_format = "$lhs `,` $rhs `,` $lanes attr-dict `:` type($lhs) `->` type($result)"
 
+    def check(self) -> None:
+        picked = self.lanes.get_values()
+        expect_same_elements("the result", self.result.type, self.lhs.type)
+        expect(
+            len(picked) == lanes_of(self.result.type),
+            f"as many lanes as {self.result.type} has must be picked, not {len(picked)}",
+        )
+        count = 2 * lanes_of(self.lhs.type)
+        for lane in picked:
+            expect(-1 <= lane < count, f"lane {lane} is picked, but the operands have lanes 0 to {count - 1}")
+
 
 @irdl_op_definition
 class AnyTrue(Instruction):
     """Whether any lane of a predicate is set."""
 
     name = mnemonic("any")
+    traits = traits_def(Pure())
     source = operand_def(Register)
     result = result_def(i1)
     assembly_format = "$source attr-dict `:` type($source)"
+
+    def check(self) -> None:
+        expect_elements("the operand", self.source.type, PREDICATES)
+
+
+def constant_of(value: SSAValue) -> int | float | None:
+    """The number in every lane of `value` where a `Const`, spread or not, made it; else None."""
+    maker = value.owner
+    if isinstance(maker, Splat):
+        maker = maker.source.owner
+    if isinstance(maker, Const) and isinstance(maker.value, IntegerAttr | FloatAttr):
+        return maker.value.value.data
+    return None

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from xdsl.dialects.builtin import I64, IntegerAttr, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def
 
+from ...target import MATRIX_TILE
 from .base import Instruction, Unit, mnemonic
+from .checks import expect, expect_number
+
+TYPES: Final = (("f32", "f32"), ("f64", "f64"), ("i8", "i32"), ("i32", "i32"))
+"""Types of operands and accumulator."""
 
 
 @irdl_op_definition
 class Mma(Instruction):
     """``acc[m, n] += a[m, k] * b[k, n]`` on scratchpad tiles: the outer-product unit streams ``k`` steps.
 
-    Each tile is row major with a row pitch in elements (``lda``, ``ldb``, ``ldc``). ``m`` and ``n`` are at most the target's
-    ``MATRIX_TILE``; ``k`` is any positive number. Types: f32 x f32 -> f32, f64 x f64 -> f64 (products are fused into the sum, in
-    ascending order of k), i8 x i8 -> i32 (``operand_type`` i8, signed, modulo 2^32), i32 x i32 -> i32.
+    Each tile is row major with a row pitch in elements (``lda``, ``ldb``, ``ldc``). ``m`` and ``n`` are at most the
+    target's ``MATRIX_TILE``; ``k`` is any positive number. Types are those of `TYPES`; products of floats are fused
+    into the sum, in ascending order of k; i8 operands are signed, sums of integers are modulo 2^32.
     """
 
     name = mnemonic("mma")
@@ -37,3 +42,15 @@ class Mma(Instruction):
         "$acc `,` $a `,` $b `tile` `(` $m `,` $n `,` $k `)` `pitch` `(` $lda `,` $ldb `,` $ldc `)` attr-dict "
         "`:` $operand_type `->` $acc_type"
     )
+
+    def check(self) -> None:
+        most_rows, most_columns, _ = MATRIX_TILE
+        expect_number("m", self.m, 1, most_rows)
+        expect_number("n", self.n, 1, most_columns)
+        expect_number("k", self.k, 1)
+        expect_number("the pitch of a", self.lda, self.k.value.data)
+        expect_number("the pitch of b", self.ldb, self.n.value.data)
+        expect_number("the pitch of the accumulator", self.ldc, self.n.value.data)
+        types = (str(self.operand_type), str(self.acc_type))
+        known = ", ".join(f"{operand} -> {acc}" for operand, acc in TYPES)
+        expect(types in TYPES, f"the types must be one of {known}, not {types[0]} -> {types[1]}")

@@ -6,12 +6,42 @@ be stored: extend them to i8 first. No alignment beyond the element's own is ass
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from xdsl.dialects.builtin import I64, IntegerAttr, StringAttr, i64
-from xdsl.irdl import AnyAttr, VarConstraint, irdl_op_definition, operand_def, prop_def, result_def
+from xdsl.irdl import (
+    AnyAttr,
+    VarConstraint,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.traits import Pure
 
 from .base import Instruction, Register, Unit, mnemonic
+from .checks import (
+    INTEGERS,
+    STORABLE,
+    Elements,
+    expect_addresses,
+    expect_elements,
+    expect_mask,
+    expect_number,
+    expect_word,
+)
+from .control import kernel_of
+
+ATOMICS: Final = {
+    **dict.fromkeys(("and", "or", "xor", "add", "max", "min", "umax", "umin"), INTEGERS),
+    "fadd": Elements("f16, bf16, f32 or f64", frozenset({"f16", "bf16", "f32", "f64"})),
+    "xchg": STORABLE,
+}
+"""Kind of an atomic update -> the types it is for. max and min compare signed, umax and umin unsigned numbers."""
+
+ORDERINGS: Final = ("monotonic", "acquire", "release", "acq_rel", "seq_cst")
+"""LLVM's names of memory orderings, the weakest first."""
 
 
 @irdl_op_definition
@@ -20,9 +50,15 @@ class ScratchAddress(Instruction):
 
     name = mnemonic("scratch")
     UNIT: ClassVar[Unit] = Unit.SCALAR
+    traits = traits_def(Pure())
     offset = prop_def(IntegerAttr[I64])
     result = result_def(i64)
     assembly_format = "$offset attr-dict"
+
+    def check(self) -> None:
+        kernel = kernel_of(self)
+        most = None if kernel is None else max(kernel.scratch_bytes.value.data - 1, 0)
+        expect_number("the offset", self.offset, 0, most)
 
 
 @irdl_op_definition
@@ -34,6 +70,9 @@ class Load(Instruction):
     address = operand_def(i64)
     result = result_def(Register)
     assembly_format = "$address attr-dict `:` type($result)"
+
+    def check(self) -> None:
+        expect_elements("the result", self.result.type, STORABLE)
 
 
 @irdl_op_definition
@@ -48,6 +87,21 @@ class LoadMasked(Instruction):
     other = operand_def(T)
     result = result_def(T)
     assembly_format = "$address `,` $mask `,` $other attr-dict `:` type($mask) `,` type($result)"
+
+    def check(self) -> None:
+        expect_elements("the result", self.result.type, STORABLE)
+        expect_mask("the mask", self.mask.type, self.result.type)
+
+
+@irdl_op_definition
+class Prefetch(Instruction):
+    """Brings the ``size`` bytes from ``address`` on into the near caches. A hint: any address will do, none traps."""
+
+    name = mnemonic("prefetch")
+    UNIT: ClassVar[Unit] = Unit.MEMORY
+    size = prop_def(IntegerAttr[I64])
+    address = operand_def(i64)
+    assembly_format = "$size `from` $address attr-dict"
 
 
 @irdl_op_definition
@@ -65,6 +119,11 @@ class Gather(Instruction):
         "$addresses `,` $mask `,` $other attr-dict `:` type($addresses) `,` type($mask) `,` type($result)"
     )
 
+    def check(self) -> None:
+        expect_elements("the result", self.result.type, STORABLE)
+        expect_addresses("the addresses", self.addresses.type, self.result.type)
+        expect_mask("the mask", self.mask.type, self.result.type)
+
 
 @irdl_op_definition
 class Store(Instruction):
@@ -75,6 +134,9 @@ class Store(Instruction):
     value = operand_def(Register)
     address = operand_def(i64)
     assembly_format = "$value `,` $address attr-dict `:` type($value)"
+
+    def check(self) -> None:
+        expect_elements("the value", self.value.type, STORABLE)
 
 
 @irdl_op_definition
@@ -87,6 +149,10 @@ class StoreMasked(Instruction):
     address = operand_def(i64)
     mask = operand_def(Register)
     assembly_format = "$value `,` $address `,` $mask attr-dict `:` type($value) `,` type($mask)"
+
+    def check(self) -> None:
+        expect_elements("the value", self.value.type, STORABLE)
+        expect_mask("the mask", self.mask.type, self.value.type)
 
 
 @irdl_op_definition
@@ -103,13 +169,18 @@ class Scatter(Instruction):
         "$value `,` $addresses `,` $mask attr-dict `:` type($value) `,` type($addresses) `,` type($mask)"
     )
 
+    def check(self) -> None:
+        expect_elements("the value", self.value.type, STORABLE)
+        expect_addresses("the addresses", self.addresses.type, self.value.type)
+        expect_mask("the mask", self.mask.type, self.value.type)
+
 
 @irdl_op_definition
 class AtomicRmw(Instruction):
-    """Read-modify-write at each address where ``mask`` is set, lanes in ascending order; gives the old values (0 in dead lanes).
+    """Read-modify-write at each address where ``mask`` is set, lanes in ascending order.
 
-    ``kind``: and, or, xor, add, fadd, max, min, umax, umin, xchg. fadd also on f16 and bf16.
-    ``ordering``: monotonic, acquire, release, acq_rel (LLVM's names).
+    Gives the old values, 0 in dead lanes.
+    ``kind`` is a key of `ATOMICS`, ``ordering`` one of `ORDERINGS`.
     """
 
     name = mnemonic("atomic.rmw")
@@ -121,7 +192,18 @@ class AtomicRmw(Instruction):
     value = operand_def(T)
     mask = operand_def(Register)
     result = result_def(T)
-    assembly_format = "$kind `,` $ordering `,` $addresses `,` $value `,` $mask attr-dict `:` type($addresses) `,` type($mask) `,` type($result)"
+    assembly_format = (
+        "$kind `,` $ordering `,` $addresses `,` $value `,` $mask attr-dict `:` type($addresses) `,` type($mask) `,` "
+        "type($result)"
+    )
+
+    def check(self) -> None:
+        kind = self.kind.data
+        expect_word("the kind", kind, ATOMICS)
+        expect_word("the ordering", self.ordering.data, ORDERINGS)
+        expect_elements(f"the value of an atomic {kind}", self.value.type, ATOMICS[kind])
+        expect_addresses("the addresses", self.addresses.type, self.value.type)
+        expect_mask("the mask", self.mask.type, self.value.type)
 
 
 @irdl_op_definition
@@ -139,6 +221,11 @@ class AtomicCas(Instruction):
     assembly_format = (
         "$ordering `,` $addresses `,` $expected `,` $desired attr-dict `:` type($addresses) `,` type($result)"
     )
+
+    def check(self) -> None:
+        expect_word("the ordering", self.ordering.data, ORDERINGS)
+        expect_elements("the values", self.desired.type, STORABLE)
+        expect_addresses("the addresses", self.addresses.type, self.desired.type)
 
 
 def scratch_offset(offset: int) -> IntegerAttr:

@@ -1,0 +1,132 @@
+"""Runs the benchmarks: one process a pair, one after the other, with the threads that it may use."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ..errors import BackendError
+from ..requirements_check import MODULES, installed_version
+from ..target import BACKEND_NAME, DISTRIBUTION_NAME
+from .results import Compilation, Launch, Measurement
+from .worker import THREADS_VARIABLE, Request
+
+PATIENCE = 600.0
+"""Seconds after which a process is given up."""
+
+INTERPRETER_GOAL = 100.0
+
+
+class Suite:
+    """Starts workers that share a kernel cache, so that a kernel is compiled once in a run."""
+
+    def __init__(self, cache: Path, *, seconds: float, small: bool) -> None:
+        self.cache = cache
+        self.seconds = seconds
+        self.small = small
+
+    def pair(self, work: Any, threads: int, peer: str, goal: float) -> Measurement:
+        """Times `work` against `peer`. A worker that fails gives a measurement with a ``problem``."""
+        request = Request("pair", work.name, peer, self.small, self.seconds)
+        base = Measurement(work.name, work.shape, threads, peer, goal)
+        try:
+            found = self._ask(request, threads)
+        except BackendError as error:
+            return Measurement(**{**asdict(base), "problem": str(error)})
+        ours = found.get("ours", {"median": 0.0, "fastest": 0.0})
+        times = {
+            "ours": ours["median"],
+            "ours_fastest": ours["fastest"],
+            "theirs": found["peer"]["median"],
+            "theirs_fastest": found["peer"]["fastest"],
+            "error": found.get("error", 0.0),
+            "tolerance": found.get("tolerance", 0.0),
+        }
+        return Measurement(**{**asdict(base), **times})
+
+    def interpreter(self, work: Any, threads: int, ours: Measurement) -> Measurement:
+        """Triton's interpreter beside the time that `ours` found for this backend."""
+        found = self.pair(work, threads, "interpreter", INTERPRETER_GOAL)
+        if found.problem:
+            return found
+        mine = {"ours": ours.ours, "ours_fastest": ours.ours_fastest}
+        return Measurement(**{**asdict(found), **mine})
+
+    def compile_times(self, work: Any) -> list[Compilation]:
+        """Raises BackendError if the worker fails."""
+        kernels = self._ask(Request("compile", work.name), 1)["kernels"]
+        return [Compilation(entry.pop("name"), entry.pop("total"), entry) for entry in kernels]
+
+    def launch(self) -> Launch:
+        """Raises BackendError if the worker fails."""
+        found = self._ask(Request("launch", seconds=self.seconds), 1)
+        return Launch(found["ours"]["median"], found["peer"]["median"])
+
+    def _ask(self, request: Request, threads: int) -> dict[str, Any]:
+        environment = {
+            **os.environ,
+            "TRITON_DEFAULT_BACKEND": BACKEND_NAME,
+            "TRITON_CACHE_DIR": str(self.cache),
+            THREADS_VARIABLE: str(threads),
+            "OMP_NUM_THREADS": str(threads),
+            "MKL_NUM_THREADS": str(threads),
+        }
+        environment.pop("TRITON_INTERPRET", None)
+        if request.peer == "interpreter":
+            environment["TRITON_INTERPRET"] = "1"
+        command = [sys.executable, "-m", f"{__package__}.worker", json.dumps(asdict(request))]
+        what = f"{request.what} {request.work or 'times'} ({request.peer}, {threads} threads)"
+        try:
+            done = subprocess.run(
+                command, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
+            )
+        except subprocess.TimeoutExpired:
+            raise BackendError(f"{what}: no answer after {PATIENCE:.0f} s") from None
+        if done.returncode:
+            last = (done.stderr.strip() or done.stdout.strip() or "no message").splitlines()[-1]
+            raise BackendError(f"{what}: exit status {done.returncode}: {last}")
+        answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+        return answer
+
+
+@contextmanager
+def new_suite(*, seconds: float, small: bool) -> Iterator[Suite]:
+    with tempfile.TemporaryDirectory(prefix="triton-bench-") as folder:
+        yield Suite(Path(folder), seconds=seconds, small=small)
+
+
+def all_threads() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def machine() -> dict[str, Any]:
+    """What the numbers depend on."""
+    versions = {name: installed_version(name) for name in (DISTRIBUTION_NAME, *MODULES, "torch")}
+    return {
+        "processor": processor(),
+        "architecture": platform.machine(),
+        "cpus": all_threads(),
+        "load": os.getloadavg() if hasattr(os, "getloadavg") else None,
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        **versions,
+    }
+
+
+def processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")

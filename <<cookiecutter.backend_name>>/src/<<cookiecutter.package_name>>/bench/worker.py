@@ -1,0 +1,89 @@
+"""One process that measures one thing: ``python -m <package>.bench.worker REQUEST``, REQUEST being a `Request` as JSON.
+
+The answer is the last line of its standard output, as JSON. Threads, the interpreter and the kernel cache are set by
+environment variables, so `suite` chooses them; here they are only used.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ..target import ENV_PREFIX
+from .timing import interleaved
+
+THREADS_VARIABLE = f"{ENV_PREFIX}_NUM_THREADS"
+
+
+@dataclass(frozen=True)
+class Request:
+    """``what``: "pair" (a work against ``peer``), "compile" (a work's kernels) or "launch".
+
+    ``peer``: "eager", "inductor" (torch.compile's C++ backend) or "interpreter" (only our kernels are run, by Triton's).
+    """
+
+    what: str
+    work: str = ""
+    peer: str = "eager"
+    small: bool = False
+    seconds: float = 1.0
+
+
+def answer(request: Request) -> dict[str, Any]:
+    if request.what == "launch":
+        from .launching import launch_times
+
+        return launch_times(request.seconds)
+    import torch
+
+    from .works import WORKS
+
+    torch.set_num_threads(int(os.environ[THREADS_VARIABLE]))
+    work = next(work for work in WORKS if work.name == request.work)
+    if request.what == "compile":
+        from .compiling import compile_times
+
+        return {"kernels": compile_times(work)}
+    return pair_times(work, request)
+
+
+def pair_times(work: Any, request: Request) -> dict[str, Any]:
+    from .works import Pair, error
+
+    pair: Pair = work.pair(small=request.small)
+    if request.peer == "interpreter":
+        pair.ours()
+        return {"peer": asdict(once(pair.ours))}
+    peer = pair.peer
+    if request.peer == "inductor":
+        import torch
+
+        peer = torch.compile(pair.peer)
+    worst = error(pair)
+    ours, theirs = interleaved([pair.ours, peer], request.seconds)
+    return {"error": worst, "tolerance": pair.tolerance, "ours": asdict(ours), "peer": asdict(theirs)}
+
+
+def once(function: Callable[[], object]) -> Any:
+    """For what takes minutes."""
+    from .timing import Timing
+
+    start = time.perf_counter()
+    function()
+    took = time.perf_counter() - start
+    return Timing(took, took)
+
+
+def main() -> int:
+    request = Request(**json.loads(sys.argv[1]))
+    print(json.dumps(answer(request)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,128 @@
+"""``bench``: measure the kernels against torch, how long they take to compile, and what a launch costs."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from ..errors import BackendError
+from ..requirements_check import installed_version
+from ..target import BACKEND_NAME, DISTRIBUTION_NAME, PACKAGE_NAME
+
+DEFAULT_JSON = "bench.json"
+SECONDS, QUICK_SECONDS = 1.0, 0.2
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("works", nargs="*", help="only those whose name contains one of these words")
+    parser.add_argument("--list", action="store_true", help="print the names and stop")
+    parser.add_argument(
+        "--threads", default="1,all", help="numbers of threads for both sides, e.g. 1,4,all (default: 1,all)"
+    )
+    parser.add_argument("--inductor", action="store_true", help="also against torch.compile's C++ backend")
+    parser.add_argument("--interpreter", action="store_true", help="also against Triton's interpreter (slow)")
+    parser.add_argument("--no-kernels", action="store_true", help="only compile times and the launch")
+    parser.add_argument("--no-compile", action="store_true", help="no compile times and no launch")
+    parser.add_argument("--quick", action="store_true", help=f"{QUICK_SECONDS} s a side, not {SECONDS} s")
+    parser.add_argument("--small", action="store_true", help="tiny sizes: does it all work?")
+    parser.add_argument("--json", type=Path, default=Path(DEFAULT_JSON), help=f"default: {DEFAULT_JSON}")
+    parser.add_argument("--plot", type=Path, help="an SVG picture (default: the JSON file's name with .svg)")
+    parser.add_argument(
+        "--compare", type=Path, metavar="OLD.json", help="exit with 1 if something got slower"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """0: measured; 1: a result is wrong, a process failed, or ``--compare`` found a regression. Missed goals are shown,
+    and are no failure: they hold for the machine that they were set on.
+    """
+    if installed_version("torch") is None:
+        raise BackendError(
+            f"torch is what the kernels are measured against, and it is not installed: pip install {DISTRIBUTION_NAME}[torch]"
+        )
+    os.environ["TRITON_DEFAULT_BACKEND"] = BACKEND_NAME  # before triton is imported
+    from ..bench import plot, report
+    from ..bench.results import Run, compare, missed
+    from ..bench.suite import machine, new_suite
+    from ..bench.works import chosen
+
+    works = chosen(arguments.works)
+    if not works:
+        raise BackendError(f"no work's name contains {' or '.join(arguments.works)}: see --list")
+    if arguments.list:
+        print("\n".join(f"{work.name:<20}  {work.shape}" for work in works))
+        return 0
+    old = Run.load(arguments.compare) if arguments.compare else None
+    found = Run(machine())
+    failures: list[str] = []
+    with new_suite(seconds=QUICK_SECONDS if arguments.quick else SECONDS, small=arguments.small) as suite:
+        for work in [] if arguments.no_kernels else works:
+            for threads in thread_counts(arguments.threads):
+                goal = 0.0 if arguments.small else work.goal if threads == 1 else work.goal_all
+                eager = suite.pair(work, threads, "eager", goal)
+                found.measurements.append(eager)
+                if arguments.inductor:
+                    found.measurements.append(suite.pair(work, threads, "inductor", 0.0))
+                if arguments.interpreter and not eager.problem:
+                    found.measurements.append(suite.interpreter(work, threads, eager))
+                print(f"  {work.name}, {threads} thread(s): {eager.ratio:.2f}", flush=True)
+        if not arguments.no_compile:
+            try:
+                for work in works:
+                    if work.kernels:
+                        found.compilations += suite.compile_times(work)
+                found.launch = suite.launch()
+            except BackendError as error:
+                failures.append(str(error))
+    if found.measurements:
+        print(f"\n{report.measurements_table(found.measurements)}\n")
+        print("Medians of interleaved calls, launch included. ratio = peer / ours, higher is better.")
+        if not arguments.small:
+            behind = [m for m in missed(found.measurements) if m.verdict == "no"]
+            print(f"Below their goal: {len(behind)} of {len(found.measurements)}.")
+    if found.compilations:
+        print(f"\n{report.compilations_table(found.compilations)}")
+    if found.launch:
+        print(f"\n{report.launch_line(found.launch)}")
+    found.save(arguments.json)
+    picture = arguments.plot or arguments.json.with_suffix(".svg")
+    picture.write_text(plot.svg(found.measurements, f"{PACKAGE_NAME} and torch"), encoding="utf-8")
+    print(f"\nwritten: {arguments.json}, {picture}")
+    failures += problems(found.measurements)
+    if old is not None:
+        changes = compare(old, found)
+        print(f"\nagainst {arguments.compare}:\n{report.changes_table(changes)}")
+        failures += [f"{c.what}: {c.factor:.2f} times as slow as before" for c in changes if c.is_regression]
+    for failure in failures:
+        print(failure)
+    return 1 if failures else 0
+
+
+def problems(measurements: Iterable[object]) -> list[str]:
+    """What is wrong beyond being slow."""
+    from ..bench.results import Measurement, label
+
+    lines: list[str] = []
+    for m in measurements:
+        assert isinstance(m, Measurement)
+        if m.problem:
+            lines.append(m.problem)
+        elif not m.is_right:
+            lines.append(f"{label(m)}: error {m.error:.1e} is above {m.tolerance:.1e}")
+    return lines
+
+
+def thread_counts(text: str) -> list[int]:
+    """``"1,all"`` -> [1, 8] on a machine with 8 CPUs. Raises BackendError for anything that is not a number."""
+    from ..bench.suite import all_threads
+
+    counts: list[int] = []
+    for word in text.split(","):
+        if word != "all" and not (word.isascii() and word.isdigit() and int(word)):
+            raise BackendError(f"--threads {text!r}: give numbers of threads and 'all', separated by commas")
+        count = all_threads() if word == "all" else int(word)
+        if count not in counts:
+            counts.append(count)
+    return counts

@@ -1,0 +1,77 @@
+"""What other packages, and users in their scripts, add to the compiler: passes, instructions, functions for kernels.
+
+Each has a decorator or function that enters it into a table: `passes.registry.register_pass`,
+`codegen.emission.emits`, `language.extern.extern_function`. An installed package names a module that uses them under
+the entry-point group `ENTRY_POINT_GROUP`; it is imported before the first kernel is compiled.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from .errors import InstallationError
+from .target import BACKEND_NAME, PACKAGE_NAME
+
+ENTRY_POINT_GROUP: Final = f"{PACKAGE_NAME}.extensions"
+
+_noted: dict[tuple[str, str], Callable[..., Any]] = {}
+"""Instructions and functions that were added from outside of this package, by module and name."""
+
+
+def note(function: Callable[..., Any]) -> None:
+    """Make the source of something that changes compiled code part of the cache key."""
+    if not is_own(function):
+        _noted[function.__module__, function.__qualname__] = function
+
+
+def fingerprint() -> str:
+    """Changes with the source of everything noted."""
+    return ";".join(
+        f"{module}.{name}:{source_digest(_noted[module, name])}" for module, name in sorted(_noted)
+    )
+
+
+def is_own(function: Callable[..., Any]) -> bool:
+    """Whether this package defines it. Its sources are digested as a whole (`backend/fingerprint.py`)."""
+    return function.__module__.partition(".")[0] == PACKAGE_NAME
+
+
+def source_digest(function: Callable[..., Any]) -> str:
+    """A digest of the file that defines `function`, or of its code if that was typed into a prompt or a notebook.
+
+    Empty for what is this package's own.
+    """
+    if is_own(function):
+        return ""
+    file = getattr(sys.modules.get(function.__module__), "__file__", None)
+    if file is not None and Path(file).is_file():
+        return hashlib.sha256(Path(file).read_bytes()).hexdigest()
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return repr(function)
+    return hashlib.sha256(repr((code.co_code, code.co_consts, code.co_names)).encode()).hexdigest()
+
+
+def load_extensions(group: str = ENTRY_POINT_GROUP) -> list[str]:
+    """Import every module that an installed package offers under the group. Returns their names, in order.
+
+    Raises InstallationError naming the entry point whose module cannot be imported.
+    """
+    from importlib.metadata import entry_points
+
+    loaded: list[str] = []
+    for point in sorted(entry_points(group=group), key=lambda point: (point.name, point.value)):
+        try:
+            point.load()
+        except Exception as error:
+            owner = point.dist.name if point.dist is not None else "unknown"
+            raise InstallationError(
+                f"{BACKEND_NAME}: the extension {point.name!r} ({point.value}) of the installed distribution "
+                f"{owner!r} cannot be loaded: {type(error).__name__}: {error}. Mend or uninstall that distribution."
+            ) from error
+        loaded.append(point.name)
+    return loaded

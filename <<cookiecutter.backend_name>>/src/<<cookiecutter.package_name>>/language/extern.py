@@ -1,0 +1,86 @@
+"""Functions for kernels that are computed lane by lane: `extern_function` makes one.
+
+A call becomes a ``tt.extern_elementwise`` whose symbol is ``math.NAME``, or ``math.NAME.u`` where the first
+operand is unsigned, which TTIR does not tell; ``lowering/extern_elementwise.py`` turns it into instructions.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, Final
+
+from triton.language import core
+from xdsl.ir import Operation
+
+from ..dialects.formula import Rule
+from ..lowering.extern_elementwise import PREFIX, lower_function
+
+TYPES: Final[dict[str, Any]] = {
+    "f": core.float32,
+    "d": core.float64,
+    "i": core.int32,
+    "l": core.int64,
+    "u": core.uint32,
+    "v": core.uint64,
+    "b": core.int1,
+}
+"""Letters of a signature; "fi>f" takes an fp32 and an int32 and gives an fp32."""
+
+UNSIGNED: Final = "uv"
+
+
+def symbol_of(name: str, arguments: str) -> str:
+    """The symbol in TTIR of function `name` for operands of types `arguments`, in letters of `TYPES`."""
+    return f"{PREFIX}{name}.u" if arguments[0] in UNSIGNED else PREFIX + name
+
+
+def extern_function(
+    name: str, signatures: str, lowering: type[Operation] | Rule | None = None
+) -> Callable[..., Any]:
+    """A lane-wise function of tensors and scalars for kernels, such as ``relu_clip(x, 6.0)``.
+
+    ``signatures``: one for each choice of types, in letters of `TYPES`: ``"ff>f dd>d"``. Calls with other types are a
+    TypeError where the kernel is compiled. ``lowering``: the instruction that it is, or a `Rule` that makes it of
+    several; None if ``lowering/extern_elementwise.py`` has it already. Raises ValueError if that has another function
+    of the name.
+    """
+    if lowering is not None:
+        lower_function(name, lowering)
+    overloads: dict[tuple[Any, ...], tuple[str, Any]] = {}
+    for signature in signatures.split():
+        arguments, result = signature.split(">")
+        overloads[tuple(TYPES[letter] for letter in arguments)] = (symbol_of(name, arguments), TYPES[result])
+
+    def apply(args: list[Any], semantic: Any) -> Any:
+        tensors = [semantic.to_tensor(arg) for arg in args]
+        given = tuple(tensor.dtype for tensor in tensors)
+        if given not in overloads:
+            raise TypeError(f"{name} takes {_spell(*overloads)}, not {_spell(given)}: convert with .to(...)")
+        return core.extern_elementwise("", "", tensors, overloads, is_pure=True, _semantic=semantic)
+
+    # Triton looks at the signature and passes keywords on, so each number of operands needs its own.
+    def unary(arg0: Any, _semantic: Any = None) -> Any:
+        return apply([arg0], _semantic)
+
+    def binary(arg0: Any, arg1: Any, _semantic: Any = None) -> Any:
+        return apply([arg0, arg1], _semantic)
+
+    def ternary(arg0: Any, arg1: Any, arg2: Any, _semantic: Any = None) -> Any:
+        return apply([arg0, arg1, arg2], _semantic)
+
+    def quaternary(arg0: Any, arg1: Any, arg2: Any, arg3: Any, _semantic: Any = None) -> Any:
+        return apply([arg0, arg1, arg2, arg3], _semantic)
+
+    arity = len(next(iter(overloads)))
+    function: Callable[..., Any] = (unary, binary, ternary, quaternary)[arity - 1]
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = sys._getframe(1).f_globals[
+        "__name__"
+    ]  # where it is assigned, as namedtuple does it
+    function.__doc__ = f"{name}: {signatures}."
+    return core.extern(function)
+
+
+def _spell(*overloads: tuple[Any, ...]) -> str:
+    return " or ".join(f"({', '.join(str(ty) for ty in types)})" for types in overloads)
