@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO, ClassVar
+from typing import IO, ClassVar, TypeVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -108,11 +108,11 @@ def isa() -> Dialect:
 def passes(prefix: str = "") -> dict[str, Callable[[], type[ModulePass]]]:
     """The lowering and all registered passes that work on xDSL modules, as classes of xDSL, by name after `prefix`."""
     found: dict[str, Callable[[], type[ModulePass]]] = {
-        prefix + Lower.name: partial(_named, Lower, prefix + Lower.name)
+        prefix + Lower.name: partial(renamed, Lower, prefix + Lower.name)
     }
     for stage in XDSL_STAGES:
         for p in REGISTRY.passes(stage):
-            found[prefix + p.name] = partial(_named, _class_of(p), prefix + p.name)
+            found[prefix + p.name] = partial(renamed, _class_of(p), prefix + p.name)
     return found
 
 
@@ -133,9 +133,12 @@ def _class_of(p: Pass) -> type[ModulePass]:
     return Registered
 
 
-def _named(cls: type[ModulePass], name: str) -> type[ModulePass]:
+Offered = TypeVar("Offered", bound=ModulePass | Frontend | Target)
+
+
+def renamed(cls: type[Offered], name: str) -> type[Offered]:
     """xDSL wants a class to know the name under which it is offered."""
-    return dataclass(frozen=True)(type(cls.__name__, (cls,), {"name": name}))
+    return dataclass(frozen=True)(type(cls.__name__, (cls,), {"name": name, "__doc__": cls.__doc__}))
 
 
 load_own_passes()

@@ -25,10 +25,14 @@ from ..dialects.isa import ISA
 from ..dialects.isa.base import Instruction
 from ..errors import BackendError
 from ..frontend.locations import LOC
+from ..language import load_functions
 from ..passes.pipeline import load_passes
 from ..passes.registry import REGISTRY, STAGES
 from ..target import BACKEND_NAME
-from ..universe import XDSL_STAGES, LLVMText, TritonIR, passes
+from ..universe import XDSL_STAGES, LLVMText, TritonIR, passes, renamed
+
+TTIR, LLIR = "ttir", "llir"
+"""What Triton IR is called as a format of input, and LLVM IR as one of output (``-t``)."""
 
 _TRITON = re.compile(rb"\btt\.func\b")
 """What every module of Triton IR has, in either form."""
@@ -39,6 +43,7 @@ class OptTool(xDSLOptMain):
 
     def __init__(self, parser: argparse.ArgumentParser) -> None:
         load_passes()
+        load_functions()
         self.available_frontends = {}
         self.available_passes = {}
         self.available_targets = {}
@@ -70,7 +75,7 @@ class OptTool(xDSLOptMain):
 
     def register_all_frontends(self) -> None:
         super().register_all_frontends()  # type: ignore[no-untyped-call]
-        self.available_frontends[TritonIR.name] = lambda: TritonIR
+        self.available_frontends[TTIR] = lambda: renamed(TritonIR, TTIR)
 
     def register_all_passes(self) -> None:
         super().register_all_passes()  # type: ignore[no-untyped-call]
@@ -78,7 +83,7 @@ class OptTool(xDSLOptMain):
 
     def register_all_targets(self) -> None:
         super().register_all_targets()  # type: ignore[no-untyped-call]
-        self.available_targets[LLVMText.name] = lambda: LLVMText
+        self.available_targets[LLIR] = lambda: renamed(LLVMText, LLIR)
 
     def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
         super().register_all_arguments(arg_parser)
@@ -122,9 +127,7 @@ class OptTool(xDSLOptMain):
     def parse_chunk(self, chunk: IO[bytes], file_extension: str, start_offset: int = 0) -> ModuleOp | None:
         text = chunk.read()
         is_triton = _TRITON.search(text) is not None
-        return super().parse_chunk(
-            BytesIO(text), TritonIR.name if is_triton else file_extension, start_offset
-        )
+        return super().parse_chunk(BytesIO(text), TTIR if is_triton else file_extension, start_offset)
 
 
 def _unknown_pass(name: str) -> str:

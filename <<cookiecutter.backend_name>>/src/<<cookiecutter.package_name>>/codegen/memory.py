@@ -18,8 +18,9 @@ WORD_BITS: Final = 32
 
 CACHE_LINE: Final = 64
 
-PREFETCH_HINTS: Final = (("i32", "0"), ("i32", "3"), ("i32", "1"))
-"""Of ``llvm.prefetch``: to be read, into the second-level cache (the first has no room for what is not needed yet), data."""
+PREFETCH_INTENT: Final = {"read": "0", "write": "1"}
+PREFETCH_INTO: Final = "3"
+"""``llvm.prefetch``'s locality: all caches. (Rows for the second-level cache only were half as much help.)"""
 
 BYTES: Final = {"i8": 1, "i16": 2, "i32": 4, "i64": 8, "float": 4, "double": 8}
 """LLVM type -> its size in memory."""
@@ -102,10 +103,10 @@ def store_masked(e: Emitter, op: isa.StoreMasked) -> None:
 
 @emits(isa.Prefetch)
 def prefetch(e: Emitter, op: isa.Prefetch) -> None:
-    base = e.ref(op.address)
+    hints = [("i32", PREFETCH_INTENT[op.intent.data]), ("i32", PREFETCH_INTO), ("i32", "1")]  # 1: data, not code
+    base = pointer(e, op.address)
     for offset in range(0, op.size.value.data, CACHE_LINE):
-        line = e.let(f"inttoptr i64 {e.let(f'add i64 {base}, {offset}')} to ptr")
-        e.call("void", "llvm.prefetch.p0", ("ptr", line), *PREFETCH_HINTS)
+        e.call("void", "llvm.prefetch.p0", ("ptr", e.let(f"getelementptr i8, ptr {base}, i64 {offset}")), *hints)
 
 
 def load_if(e: Emitter, condition: str, address: str, element: str, align: int, other: str) -> str:

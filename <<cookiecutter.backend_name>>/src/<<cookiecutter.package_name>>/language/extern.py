@@ -6,7 +6,6 @@ operand is unsigned, which TTIR does not tell; ``lowering/extern_elementwise.py`
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -36,14 +35,14 @@ def symbol_of(name: str, arguments: str) -> str:
 
 
 def extern_function(
-    name: str, signatures: str, lowering: type[Operation] | Rule | None = None
+    name: str, signatures: str, lowering: type[Operation] | Rule | None = None, *, module: str = __name__
 ) -> Callable[..., Any]:
     """A lane-wise function of tensors and scalars for kernels, such as ``relu_clip(x, 6.0)``.
 
     ``signatures``: one for each choice of types, in letters of `TYPES`: ``"ff>f dd>d"``. Calls with other types are a
     TypeError where the kernel is compiled. ``lowering``: the instruction that it is, or a `Rule` that makes it of
-    several; None if ``lowering/extern_elementwise.py`` has it already. Raises ValueError if that has another function
-    of the name.
+    several; None if ``lowering/extern_elementwise.py`` has it already. ``module``: where the function says it is from.
+    Raises ValueError if there is another function of the name.
     """
     if lowering is not None:
         lower_function(name, lowering)
@@ -75,9 +74,7 @@ def extern_function(
     arity = len(next(iter(overloads)))
     function: Callable[..., Any] = (unary, binary, ternary, quaternary)[arity - 1]
     function.__name__ = function.__qualname__ = name
-    function.__module__ = sys._getframe(1).f_globals[
-        "__name__"
-    ]  # where it is assigned, as namedtuple does it
+    function.__module__ = module
     function.__doc__ = f"{name}: {signatures}."
     return core.extern(function)
 

@@ -80,7 +80,7 @@ NAMES: Final = tuple(sorted(name for names in SIGNATURES.values() for name in na
 # Some of these hide Python's own functions (abs, pow, round) from here on.
 globals().update(
     {
-        name: extern_function(name, signatures)
+        name: extern_function(name, signatures, module=__name__)
         for signatures, names in SIGNATURES.items()
         for name in names.split()
     }

@@ -43,7 +43,7 @@ def for_loop(k: KernelLowering, op: Operation) -> None:
     assert terminator is not None
     enter_regions(k, op)
     bounds = [k.scalar(value) for value in (start, stop, step)]
-    k.liveness.finish(op)
+    k.consume(op)
     shifted = [moves_by_scalar(new, arg) for new, arg in zip(terminator.operands, arguments, strict=True)]
     linear: dict[SSAValue, Linear] = {}
     registers: list[SSAValue] = []
@@ -120,7 +120,7 @@ def leave(
             registers.append(as_linear(k.tile(value), k.b).base)
         else:
             registers.append(k.scalar(value))
-    k.liveness.finish(terminator)
+    k.consume(terminator)
     write_back(k, pairs)
     return registers
 
@@ -211,7 +211,7 @@ def is_uniform(value: SSAValue) -> bool:
 def if_else(k: KernelLowering, op: Operation) -> None:
     enter_regions(k, op)
     condition = k.scalar(op.operands[0])
-    k.liveness.finish(op)
+    k.consume(op)
     homes = homes_of(k, op.results)
     carried = scalars_of(op.results)
     regions: list[Region] = []
@@ -246,7 +246,7 @@ def while_loop(k: KernelLowering, op: Operation) -> None:
         if is_tensor(arg)
     )
     forwarded = homes_of(k, after.args)
-    k.liveness.finish(op)
+    k.consume(op)
 
     head = Block(arg_types=[register.type for register in registers])
     k.b.push(head)
@@ -262,7 +262,7 @@ def while_loop(k: KernelLowering, op: Operation) -> None:
             for v, a in zip(condition.operands[1:], after.args, strict=True)
             if a in forwarded
         ]
-        k.liveness.finish(condition)
+        k.consume(condition)
         write_back(k, pairs)
     k.b.pop()
     head.add_op(scf.ConditionOp(test, *passed))

@@ -30,7 +30,7 @@ def assertion(k: KernelLowering, op: Operation) -> None:
     root = Assertion((), op, k.operand_tile(condition, ()), code)
     k.scheduler.flush()
     root.evaluate(Evaluator(k.b, 1, k.b.depth), ())()
-    k.liveness.finish(op)
+    k.consume(op)
 
 
 # --- printing -------------------------------------------------------------------------------------------------
@@ -61,7 +61,7 @@ def device_print(k: KernelLowering, op: Operation) -> None:
         print_operand(
             k, operand, label, pids, hexadecimal=bool(int_property(op, "hex")), signed=signs[number] > 0
         )
-    k.liveness.finish(op)
+    k.consume(op)
 
 
 def print_operand(

@@ -22,7 +22,7 @@ def dot(k: KernelLowering, op: Operation) -> None:
     """
     result = op.results[0]
     a, b, c = (k.tile(operand) for operand in op.operands)
-    k.liveness.finish(op)
+    k.consume(op)
     operand_type, acc_type = compute_types(k, op, a.element, b.element, c.element)
     left, right = k.dense_tile(converted(a, operand_type)), k.dense_tile(converted(b, operand_type))
     acc = accumulator(k, op, converted(c, acc_type))

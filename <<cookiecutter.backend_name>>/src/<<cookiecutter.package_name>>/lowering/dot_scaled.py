@@ -34,7 +34,7 @@ NARROW: dict[ScaleDotElemType, Attribute] = {
 def dot_scaled(k: KernelLowering, op: Operation) -> None:
     a, b, c, a_scale, b_scale = optional_operands(op, 5)
     assert a is not None and b is not None and c is not None
-    k.liveness.finish(op)
+    k.consume(op)
     left = operand(k, op, a, a_scale, "a", depth_dim=-1, pack_property="lhs_k_pack")
     right = operand(k, op, b, b_scale, "b", depth_dim=-2, pack_property="rhs_k_pack")
     acc = accumulator(k, op, converted(k.tile(c), f32))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import IntegerAttr, i1, i8, i64
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, i1, i8, i64
 from xdsl.ir import Attribute, SSAValue
 
 from ..dialects.isa import alu, convert, memory
@@ -211,25 +211,25 @@ class Evaluator:
             other = to_memory(self.b, self.value(tile.other, point))
         level = self.b.depth if relaxed else self.nest_level
         raw = self._load_lanes(where, stored, mask, other, level)
-        self._prefetch(tile, where, byte_width(stored))
+        self._prefetch("read", where, byte_width(stored), tile.size)
         return from_memory(self.b, raw, tile.element)
 
-    def _prefetch(self, tile: Loaded, where: Address, size: int) -> None:
-        """Asks for what this load will want in the kernel's next iteration, if it runs through memory in a loop here."""
+    def _prefetch(self, intent: str, where: Address, size: int, count: int) -> None:
+        """Asks for what an access of this nest, to `count` elements, will want in the kernel's next iteration."""
         b = self.b
-        if not where.is_contiguous(size) or tile.size * size > FARTHEST or b.depth == self.nest_level:
-            return
-        if b.level_of(where.scalar) < b.depth:
+        if not where.is_contiguous(size) or count * size > FARTHEST or b.level_of(where.scalar) < b.depth:
             return
         later = self.lookahead.after(where.scalar)
         if later is not None:
-            b.effect(memory.Prefetch, [later], {"size": IntegerAttr(self.width * size, i64)})
+            properties = {"intent": StringAttr(intent), "size": IntegerAttr(self.width * size, i64)}
+            b.effect(memory.Prefetch, [later], properties)
 
     def store(self, pointer: Tile, mask: Tile | None, value: Tile, point: Point) -> None:
         """``tt.store`` at `point`."""
         where = self.address(pointer, point)
         predicate, _ = self.mask(mask, point)
         stored = to_memory(self.b, self.value(value, point))
+        self._prefetch("write", where, byte_width(value_element(stored)), value.size)
         varying = predicate is not None and lanes_of(predicate.type) > 1
         if where.is_scalar() and not varying and lanes_of(stored.type) == 1:
             self._store_lanes(where, stored, predicate)

@@ -99,6 +99,14 @@ class KernelLowering:
         self.scheduler.write([(buffer, copy)])
         return copy
 
+    def consume(self, op: Operation) -> None:
+        """`op`, which its handler lowers next, is the last to need its operands: what runs before it runs now.
+
+        The open group must see that `op` still needs them, or a store in it changes memory under a pending load.
+        """
+        self.scheduler.flush()
+        self.liveness.finish(op)
+
     # --- operations ---------------------------------------------------------------------------------------------
 
     def lower_ops(self, ops: Iterable[Operation]) -> None:

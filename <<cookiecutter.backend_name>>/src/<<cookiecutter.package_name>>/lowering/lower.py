@@ -65,7 +65,6 @@ def lower_module(module: ModuleOp, options: LoweringOptions) -> ModuleOp:
     with deep_recursion():
         inline_calls(kernels[0], functions)
         lowered = lower_kernel(kernels[0], options.num_warps * options.warp_size)
-        remove_unused(lowered)
     return ModuleOp([lowered])
 
 
@@ -98,15 +97,18 @@ def lower_kernel(function: Operation, threads: int) -> control.Kernel:
         body.add_op(control.Return.create())
     else:
         lower_blocks(k, source, region, lambda terminator: k.b.insert(control.Return.create()))
-    return control.Kernel.create(
+    kernel = control.Kernel.create(
         properties={
             "sym_name": StringAttr(name_of(function)),
             "function_type": FunctionType.from_lists(types, []),
-            "scratch_bytes": IntegerAttr(k.scratch.peak, i64),
+            "scratch_bytes": IntegerAttr(0, i64),
             "traps": ArrayAttr(k.traps),
         },
         regions=[region],
     )
+    remove_unused(kernel)
+    kernel.scratch_bytes = IntegerAttr(k.scratch.share_memory(kernel), i64)
+    return kernel
 
 
 @contextmanager

@@ -60,7 +60,7 @@ def load(k: KernelLowering, op: Operation) -> None:
         filler = k.b.const(0, stored) if other is None else to_memory(k.b, k.scalar(other))
         raw = k.b.load(memory.LoadMasked, [address, k.scalar(mask), filler], stored, not_above=k.b.depth)
     k.set_scalar(result, from_memory(k.b, raw, element))
-    k.liveness.finish(op)
+    k.consume(op)
 
 
 def store(k: KernelLowering, op: Operation) -> None:
@@ -77,7 +77,7 @@ def store(k: KernelLowering, op: Operation) -> None:
         k.b.effect(memory.Store, [stored, k.scalar(pointer)])
     else:
         k.b.effect(memory.StoreMasked, [stored, k.scalar(pointer), k.scalar(mask)])
-    k.liveness.finish(op)
+    k.consume(op)
 
 
 def atomic_rmw(k: KernelLowering, op: Operation) -> None:
@@ -118,7 +118,7 @@ def update(
             None if expected is None else k.scalar(expected),
         )
         k.set_scalar(result, old)
-        k.liveness.finish(op)
+        k.consume(op)
         return
     wanted = k.allocate(result) if result.uses.get_length() else None
     k.scheduler.add(

@@ -151,7 +151,6 @@ def follows(outer: Stride, inner: Stride, extent: int) -> bool:
 
 def make_plan(shape: Shape, contents: Contents, axis: int | None) -> Plan:
     """Chooses the dimension of the lanes (the one most accesses are contiguous in) and how many there are."""
-    shape = coalesce(shape, contents, axis)
     rank = len(shape)
     score = [0] * rank
     for dim, weight in contents.contiguous:
@@ -198,8 +197,8 @@ class Nest:
         self.axis = self.reductions[0].axis if self.reductions else None
         contents = contents_of(roots)
         self.masks = contents.masks
-        self.plan = make_plan(roots[0].shape, contents, self.axis)
-        self.shape = self.plan.shape
+        self.shape = coalesce(roots[0].shape, contents, self.axis)
+        self.plan = make_plan(self.shape, contents, self.axis)
         self.e = Evaluator(b, self.plan.width, b.depth)
         self.point: list[Index] = [self.e.zero] * len(self.shape)
 

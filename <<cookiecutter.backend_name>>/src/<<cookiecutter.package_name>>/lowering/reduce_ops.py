@@ -33,7 +33,7 @@ def reduce(k: KernelLowering, op: Operation) -> None:
 def scan(k: KernelLowering, op: Operation) -> None:
     """An inclusive scan: a sequential loop along the axis, over vectors of the other dimensions where there are any."""
     axis, backwards = int_property(op, "axis"), bool(int_property(op, "reverse"))
-    k.liveness.finish(op)
+    k.consume(op)
     sources = [k.dense(operand) for operand in op.operands]
     shape = sources[0].shape
     combine = Combine(op.regions[0].block, k.scalar)
@@ -110,7 +110,7 @@ def histogram(k: KernelLowering, op: Operation) -> None:
     result = op.results[0]
     shape, element = shape_of(result.type), register_element(result.type)
     assert shape is not None
-    k.liveness.finish(op)
+    k.consume(op)
     source = k.dense(op.operands[0])
     mask = k.dense(op.operands[1]) if len(op.operands) > 1 else None
     counts = k.allocate(result)

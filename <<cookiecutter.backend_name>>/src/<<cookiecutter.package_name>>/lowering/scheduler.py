@@ -119,10 +119,9 @@ class Scheduler:
     @contextmanager
     def region(self) -> Iterator[None]:
         """A region that may not run, or run again: what it brings into the scratchpad is not there after it."""
-        with self.scratch.region():
-            self._homed.append([])
-            yield
-            self._forget(self._homed.pop())
+        self._homed.append([])
+        yield
+        self._forget(self._homed.pop())
 
     @contextmanager
     def block(self, block: Block) -> Iterator[None]:

@@ -1,26 +1,40 @@
-"""Plans the scratchpad: a stack of regions, one per control-flow region of the kernel."""
+"""Plans the scratchpad: buffers get addresses of their own while a kernel is lowered, and share them afterwards.
+
+`Scratch.allocate` hands out ranges that never overlap. When the instructions are there, `share_memory` finds out from
+when to when each buffer is accessed and lets buffers whose times do not overlap lie in the same place.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from bisect import bisect_right
+from dataclasses import dataclass, field
 from math import prod
 
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects import scf
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ..dialects.isa import control, matrix, memory
 from .elementwise import byte_width
 from .tiles import Buffer, Shape, row_major
 
 ALIGNMENT = 64
 """Buffers start on a cache line, which is also the widest vector register of the reference device."""
 
+ACCESSES = tuple(
+    op
+    for family in (memory, matrix)
+    for op in vars(family).values()
+    if isinstance(op, type) and issubclass(op, Operation) and op.__module__ == family.__name__
+)
+
 
 class Scratch:
-    """Hands out buffers. What a region allocates is given back at its end, for the next region to use."""
+    """Hands out buffers, each at an offset of its own."""
 
     def __init__(self) -> None:
-        self._top = 0
-        self.peak = 0
+        self.offsets: list[int] = []
+        """Where each buffer starts, ascending; the end of the last one is `top`."""
+        self.top = 0
 
     def allocate(
         self,
@@ -35,15 +49,116 @@ class Scratch:
         if order is not None:
             packed = row_major([shape[d] for d in order])
             strides = tuple(packed[order.index(d)] for d in range(len(shape)))
-        offset = self._top
-        size = byte_width(element) * prod(shape)
-        self._top = (offset + size + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
-        self.peak = max(self.peak, self._top)
+        offset = self.top
+        self.offsets.append(offset)
+        self.top += aligned(byte_width(element) * prod(shape))
         return Buffer(shape, element, offset, strides, owner)
 
-    @contextmanager
-    def region(self) -> Iterator[None]:
-        """Buffers allocated inside are free again after it."""
-        top = self._top
-        yield
-        self._top = top
+    def share_memory(self, kernel: control.Kernel) -> int:
+        """Moves buffers that are never needed at the same time to the same addresses; gives the bytes needed in all."""
+        lifetimes = Lifetimes(kernel)
+        bounds = [*self.offsets, self.top]
+        spans: dict[int, Span] = {}
+        addresses: list[tuple[memory.ScratchAddress, int]] = []
+        for address in lifetimes.addresses:
+            number = bisect_right(self.offsets, address.offset.value.data) - 1
+            addresses.append((address, number))
+            lifetimes.extend(spans.setdefault(number, Span()), address)
+        places: dict[int, int] = {}
+        live: list[tuple[int, int, int]] = []  # offset, end of the range, last position
+        needed = 0
+        for number, span in sorted(spans.items(), key=lambda item: item[1].first):
+            size = bounds[number + 1] - bounds[number]
+            live = sorted(entry for entry in live if entry[2] >= span.first)
+            place = 0
+            for start, end, _ in live:
+                if place + size <= start:
+                    break
+                place = max(place, end)
+            live.append((place, place + size, span.last))
+            places[number] = place
+            needed = max(needed, place + size)
+        for address, number in addresses:
+            within = address.offset.value.data - self.offsets[number]
+            address.properties["offset"] = memory.scratch_offset(places[number] + within)
+        return needed
+
+
+def aligned(size: int) -> int:
+    return (size + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
+
+
+@dataclass(slots=True)
+class Span:
+    """From the first to the last position at which a buffer may be needed."""
+
+    first: int = 1 << 62
+    last: int = -1
+    accesses: list[Operation] = field(default_factory=list[Operation])
+
+
+class Lifetimes:
+    """Numbers the operations of a kernel in order and finds what each scratchpad address is used by."""
+
+    def __init__(self, kernel: control.Kernel) -> None:
+        self.addresses: list[memory.ScratchAddress] = []
+        self._position: dict[Operation, int] = {}
+        self._end: dict[Operation, int] = {}
+        self._count = 0
+        for block in kernel.body.blocks:
+            self._number(block)
+
+    def _number(self, block: Block) -> None:
+        for op in block.ops:
+            self._position[op] = self._count
+            self._count += 1
+            if isinstance(op, memory.ScratchAddress):
+                self.addresses.append(op)
+            for region in op.regions:
+                for inner in region.blocks:
+                    self._number(inner)
+            self._end[op] = self._count
+
+    def extend(self, span: Span, address: Operation) -> None:
+        """Adds the accesses through `address` to `span`.
+
+        A buffer that is accessed before a loop and in it is needed until the loop's end: the next iteration may read
+        what this one leaves. The order in which the blocks of one region run is not known: there a buffer is needed from
+        the region's first operation to its last.
+        """
+        span.accesses.extend(accesses_through(address))
+        span.first = min([span.first, *(self._position[op] for op in span.accesses)])
+        span.last = max([span.last, *(self._position[op] for op in span.accesses)])
+        for op in span.accesses:
+            block, parent = op.parent, op.parent_op()
+            while parent is not None and block is not None:
+                region = block.parent
+                if region is not None and len(region.blocks) > 1:
+                    span.first = min(span.first, self._position.get(parent, 0))
+                    span.last = max(span.last, self._end.get(parent, self._count))
+                block, parent = parent.parent, parent.parent_op()
+        for op in span.accesses:
+            parent = op.parent_op()
+            while parent is not None and parent in self._position:
+                if isinstance(parent, scf.ForOp | scf.WhileOp) and span.first < self._position[parent]:
+                    span.last = max(span.last, self._end[parent])
+                parent = parent.parent_op()
+
+
+def accesses_through(address: Operation) -> list[Operation]:
+    """The loads, stores and matrix instructions that use `address` or an address computed from it."""
+    found: list[Operation] = []
+    todo = [address]
+    seen = {address}
+    while todo:
+        for result in todo.pop().results:
+            for use in result.uses:
+                op = use.operation
+                if op in seen:
+                    continue
+                seen.add(op)
+                if isinstance(op, ACCESSES):
+                    found.append(op)
+                else:
+                    todo.append(op)
+    return found

@@ -76,7 +76,7 @@ def unsplat(k: KernelLowering, op: Operation) -> None:
         k.set_scalar(op.results[0], tile.value)
         k.liveness.finish(op)
         return
-    k.liveness.finish(op)
+    k.consume(op)
     buffer = k.scheduler.materialise(tile)
     k.set_buffer(op.results[0], Buffer((), tile.element, buffer.offset, ()))
 
@@ -125,7 +125,7 @@ def reshaped(k: KernelLowering, op: Operation, tile: Tile, shape: tuple[int, ...
         for old, at in zip(long, new, strict=True):
             dims[old] = at
         return view(tile, shape, tuple(dims))
-    k.liveness.finish(op)
+    k.consume(op)
     buffer = k.dense_tile(tile)
     return Buffer(shape, tile.element, buffer.offset, row_major(shape))
 
@@ -135,7 +135,7 @@ def join(k: KernelLowering, op: Operation) -> None:
     result = op.results[0]
     shape = shape_of(result.type)
     assert shape is not None
-    k.liveness.finish(op)
+    k.consume(op)
     buffer = k.allocate(result)
     tiles = [k.tile(operand) for operand in op.operands]
     k.scheduler.write((tile, part) for tile, part in zip(tiles, halves(buffer), strict=True))
@@ -143,7 +143,7 @@ def join(k: KernelLowering, op: Operation) -> None:
 
 
 def split(k: KernelLowering, op: Operation) -> None:
-    k.liveness.finish(op)
+    k.consume(op)
     buffer = k.dense(op.operands[0])
     for result, part in zip(op.results, halves(buffer), strict=True):
         k.set_tile(result, part)
@@ -159,7 +159,7 @@ def halves(buffer: Buffer) -> list[Buffer]:
 def cat(k: KernelLowering, op: Operation) -> None:
     """Concatenation along the first dimension."""
     result = op.results[0]
-    k.liveness.finish(op)
+    k.consume(op)
     buffer = k.allocate(result)
     tiles = [k.tile(operand) for operand in op.operands]
     pairs: list[tuple[Tile, Buffer]] = []

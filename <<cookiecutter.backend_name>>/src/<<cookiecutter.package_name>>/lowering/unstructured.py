@@ -69,7 +69,7 @@ def lower_block_inside(k: KernelLowering, block: Block, leave_region: Exit) -> N
                 )
         case _:
             leave_region(terminator)
-    k.liveness.finish(terminator)
+    k.consume(terminator)
 
 
 def branch_with_tensors(
@@ -117,7 +117,7 @@ def settle_block(k: KernelLowering, block: Block) -> None:
 def execute_region(k: KernelLowering, op: Operation) -> None:
     """``scf.execute_region``: what `inline` makes of a call whose callee returns early."""
     enter_regions(k, op)
-    k.liveness.finish(op)
+    k.consume(op)
     homes = homes_of(k, op.results)
     registers = region_values(k, op.regions[0], op.results, homes)
     bind(k, op.results, registers, homes, {})
@@ -144,7 +144,7 @@ def region_values(
 def map_elementwise(k: KernelLowering, op: Operation) -> None:
     """A scalar function of ``pack`` consecutive elements at a time, which may branch: a loop over the elements."""
     pack = int_property(op, "pack")
-    k.liveness.finish(op)
+    k.consume(op)
     sources = [flat(k.dense(operand)) for operand in op.operands]
     made = [k.allocate(result) for result in op.results]
     body = op.regions[0]

@@ -95,13 +95,21 @@ class LoadMasked(Instruction):
 
 @irdl_op_definition
 class Prefetch(Instruction):
-    """Brings the ``size`` bytes from ``address`` on into the near caches. A hint: any address will do, none traps."""
+    """Brings the ``size`` bytes from ``address`` on into the near caches. A hint: any address will do, none traps.
+
+    ``intent``: what will be done with them, "read" or "write" (no other core keeps a copy then).
+    """
 
     name = mnemonic("prefetch")
     UNIT: ClassVar[Unit] = Unit.MEMORY
+    intent = prop_def(StringAttr)
     size = prop_def(IntegerAttr[I64])
     address = operand_def(i64)
-    assembly_format = "$size `from` $address attr-dict"
+    assembly_format = "$intent $size `from` $address attr-dict"
+
+    def check(self) -> None:
+        expect_word("the intent", self.intent.data, ("read", "write"))
+        expect_number("the size", self.size, 1)
 
 
 @irdl_op_definition

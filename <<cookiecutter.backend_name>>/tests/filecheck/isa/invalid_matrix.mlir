@@ -1,0 +1,43 @@
+// RUN: <<cookiecutter.distribution_name>> opt %s --split-input-file --verify-diagnostics | filecheck %s
+
+// The matrix unit.
+
+%l = "test.op"() : () -> (i64)
+// CHECK: Operation does not verify: m must be from 1 to [[TILE_M]], not 4096
+<<cookiecutter.backend_name>>.mma %l, %l, %l tile(4096, 1, 4) pitch(4, 4, 4) : f32 -> f32
+
+// -----
+
+%l = "test.op"() : () -> (i64)
+// CHECK: Operation does not verify: n must be from 1 to [[TILE_N]], not 4096
+<<cookiecutter.backend_name>>.mma %l, %l, %l tile(1, 4096, 4) pitch(4, 4096, 4096) : f32 -> f32
+
+// -----
+
+%l = "test.op"() : () -> (i64)
+// CHECK: Operation does not verify: k must be at least 1, not 0
+<<cookiecutter.backend_name>>.mma %l, %l, %l tile(1, 1, 0) pitch(4, 4, 4) : f32 -> f32
+
+// -----
+
+%l = "test.op"() : () -> (i64)
+// CHECK: Operation does not verify: the pitch of a must be at least 8, not 4
+<<cookiecutter.backend_name>>.mma %l, %l, %l tile(1, 1, 8) pitch(4, 4, 4) : f32 -> f32
+
+// -----
+
+%l = "test.op"() : () -> (i64)
+// CHECK: Operation does not verify: the pitch of b must be at least 1, not 0
+<<cookiecutter.backend_name>>.mma %l, %l, %l tile(1, 1, 8) pitch(8, 0, 1) : f32 -> f32
+
+// -----
+
+%l = "test.op"() : () -> (i64)
+// CHECK: Operation does not verify: the pitch of the accumulator must be at least 1, not 0
+<<cookiecutter.backend_name>>.mma %l, %l, %l tile(1, 1, 8) pitch(8, 1, 0) : f32 -> f32
+
+// -----
+
+%l = "test.op"() : () -> (i64)
+// CHECK: Operation does not verify: the types must be one of f32 -> f32, f64 -> f64, i8 -> i32, i32 -> i32, not f16 -> f32
+<<cookiecutter.backend_name>>.mma %l, %l, %l tile(1, 1, 8) pitch(8, 8, 8) : f16 -> f32

@@ -1,0 +1,11 @@
+// RUN: <<cookiecutter.distribution_name>> opt %s | <<cookiecutter.distribution_name>> opt - | filecheck %s
+// RUN: <<cookiecutter.distribution_name>> opt --print-op-generic %s | <<cookiecutter.distribution_name>> opt - | filecheck %s
+
+// The matrix unit.
+
+%c, %a, %b = "test.op"() : () -> (i64, i64, i64)
+
+// CHECK: <<cookiecutter.backend_name>>.mma {{%[a-z0-9]+}}, {{%[a-z0-9]+}}, {{%[a-z0-9]+}} tile(1, 1, 40) pitch(40, 1, 2) : f32 -> f32
+<<cookiecutter.backend_name>>.mma %c, %a, %b tile(1, 1, 40) pitch(40, 1, 2) : f32 -> f32
+// CHECK: <<cookiecutter.backend_name>>.mma {{%[a-z0-9]+}}, {{%[a-z0-9]+}}, {{%[a-z0-9]+}} tile(1, 1, 4) pitch(8, 8, 8) : i8 -> i32
+<<cookiecutter.backend_name>>.mma %c, %a, %b tile(1, 1, 4) pitch(8, 8, 8) : i8 -> i32

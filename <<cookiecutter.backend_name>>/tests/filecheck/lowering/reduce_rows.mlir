@@ -1,0 +1,35 @@
+// RUN: <<cookiecutter.distribution_name>> opt -p lower %s | filecheck %s
+
+// A reduction along the outer axis keeps a vector of sums, one for each column: no lanes cross.
+
+// CHECK-NOT: <<cookiecutter.backend_name>>.shuffle
+// CHECK: [[SUMS:%[a-z0-9]+]] = scf.for {{.*}} iter_args([[SUM:%[a-z0-9]+]] = {{%[a-z0-9]+}}) -> (vector<[[W:[0-9]+]]xf32>) : i64 {
+// CHECK: [[ROW:%[a-z0-9]+]] = <<cookiecutter.backend_name>>.load {{%[a-z0-9]+}} : vector<[[W]]xf32>
+// CHECK-NEXT: [[NEXT:%[a-z0-9]+]] = <<cookiecutter.backend_name>>.addf [[SUM]], [[ROW]] : vector<[[W]]xf32>
+// CHECK-NEXT: scf.yield [[NEXT]]
+// CHECK-NOT: <<cookiecutter.backend_name>>.shuffle
+
+module {
+  tt.func public @red(%arg0: !tt.ptr<f32>, %arg1: !tt.ptr<f32>) attributes {noinline = false} {
+    %cst = arith.constant dense<64> : tensor<64x1xi32>
+    %0 = tt.make_range {end = 64 : i32, start = 0 : i32} : tensor<64xi32>
+    %1 = tt.expand_dims %0 {axis = 1 : i32} : tensor<64xi32> -> tensor<64x1xi32>
+    %2 = tt.expand_dims %0 {axis = 0 : i32} : tensor<64xi32> -> tensor<1x64xi32>
+    %3 = arith.muli %1, %cst : tensor<64x1xi32>
+    %4 = tt.splat %arg0 : !tt.ptr<f32> -> tensor<64x1x!tt.ptr<f32>>
+    %5 = tt.addptr %4, %3 : tensor<64x1x!tt.ptr<f32>>, tensor<64x1xi32>
+    %6 = tt.broadcast %5 : tensor<64x1x!tt.ptr<f32>> -> tensor<64x64x!tt.ptr<f32>>
+    %7 = tt.broadcast %2 : tensor<1x64xi32> -> tensor<64x64xi32>
+    %8 = tt.addptr %6, %7 : tensor<64x64x!tt.ptr<f32>>, tensor<64x64xi32>
+    %9 = tt.load %8 : tensor<64x64x!tt.ptr<f32>>
+    %10 = "tt.reduce"(%9) <{axis = 0 : i32}> ({
+    ^bb0(%arg2: f32, %arg3: f32):
+      %13 = arith.addf %arg2, %arg3 : f32
+      tt.reduce.return %13 : f32
+    }) : (tensor<64x64xf32>) -> tensor<64xf32>
+    %11 = tt.splat %arg1 : !tt.ptr<f32> -> tensor<64x!tt.ptr<f32>>
+    %12 = tt.addptr %11, %0 : tensor<64x!tt.ptr<f32>>, tensor<64xi32>
+    tt.store %12, %10 : tensor<64x!tt.ptr<f32>>
+    tt.return
+  }
+}

@@ -1,0 +1,82 @@
+"""Runs the files below ``filecheck/``: each says in ``RUN:`` lines what to run and in ``CHECK`` lines what must come out.
+
+A small part of LLVM's lit: a line is a pipe of this package's command, ``not`` before it, and ``filecheck``; ``%s`` is
+the file, ``2>&1`` joins errors to the output. All of it happens in this process, which takes milliseconds a line.
+Checks can use the numbers of the target as ``[[LANES]]``, ``[[TILE_M]]``, ``[[TILE_N]]``, ``[[TILE_K]]``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+from filecheck.finput import FInput
+from filecheck.matcher import Matcher
+from filecheck.options import parse_argv_options
+from filecheck.parser import Parser, pattern_for_opts
+
+from <<cookiecutter.package_name>>.cli import main as cli
+from <<cookiecutter.package_name>>.dialects.isa import INSTRUCTIONS
+from <<cookiecutter.package_name>>.target import DISTRIBUTION_NAME, MATRIX_TILE, VECTOR_LANES
+
+FOLDER = Path(__file__).parent / "filecheck"
+FILES = sorted(path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*.*"))
+RUN = re.compile(r"// RUN: (.*)")
+NUMBERS = dict(
+    zip(("LANES", "TILE_M", "TILE_N", "TILE_K"), map(str, (VECTOR_LANES, *MATRIX_TILE)), strict=True)
+)
+
+
+def run_command(words: list[str], text: str) -> str:
+    """The output of this package's command on `text`; with ``not``, it must fail."""
+    fails = words[0] == "not"
+    joined = "2>&1" in words
+    words = [word for word in words[fails:] if word != "2>&1"]
+    assert words[0] == DISTRIBUTION_NAME, f"RUN lines run {DISTRIBUTION_NAME}, not {words[0]}"
+    out, errors = io.StringIO(), io.StringIO()
+    stdin = sys.stdin
+    sys.stdin = io.TextIOWrapper(io.BytesIO(text.encode()))
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out if joined else errors):
+            status = cli.main(words[1:])
+    finally:
+        sys.stdin = stdin
+    assert (status != 0) == fails, f"{shlex.join(words)} gave {status}\n{errors.getvalue()}"
+    return out.getvalue()
+
+
+def check(words: list[str], text: str) -> None:
+    """What the filecheck command does with `text`."""
+    options = parse_argv_options(words)
+    options.variables.update(NUMBERS)
+    content = Path(options.match_filename).read_text(encoding="utf-8")
+    parser = Parser(options, io.StringIO(content), *pattern_for_opts(options))
+    complaints = io.StringIO()
+    matcher = Matcher(options, FInput("<output>", text), parser)
+    matcher.stderr = complaints
+    assert matcher.run() == 0, f"{complaints.getvalue()}\nThe output was:\n{text}"
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_file(name: str) -> None:
+    file = FOLDER / name
+    lines = RUN.findall(file.read_text(encoding="utf-8"))
+    assert lines, f"{name} has no RUN line"
+    for line in lines:
+        text = ""
+        *commands, last = [shlex.split(part.replace("%s", str(file))) for part in line.split(" | ")]
+        for words in commands:
+            text = run_command(words, text)
+        assert last[0] == "filecheck", f"{name}: nothing looks at the output of {line}"
+        check(last, text)
+
+
+@pytest.mark.parametrize("instruction", [instruction.name for instruction in INSTRUCTIONS])
+def test_every_instruction_is_in_a_file(instruction: str) -> None:
+    texts = [path.read_text(encoding="utf-8") for path in (FOLDER / "isa").glob("*.mlir")]
+    assert any(re.search(rf"^// CHECK.*\b{re.escape(instruction)}(?![\w.])", text, re.M) for text in texts)
