@@ -200,8 +200,8 @@ def check_scratchpad_fits(answers: Mapping[str, Any]) -> None:
 
 
 def check_gpu_reference(question: str, answer: str) -> None:
-    if answer == "nvidia":
-        raise Refused(question, answer, 'is not available yet: please answer "none"')
+    if answer not in ("none", "nvidia"):
+        raise Refused(question, answer, 'is not a choice: please answer "none" or "nvidia"')
 
 
 CHECKS: dict[str, Callable[[str, str], None]] = {

@@ -83,8 +83,16 @@ class Generator:
         self.r = random.Random(seed)
         self.family = self.r.choice(FAMILIES)
         self.dtypes = [self.r.choice(INTEGERS), self.r.choice(FLOATS), *self.r.sample(INTEGERS, 1), "int32"]
-        self.buffers = {f"b{number}": dtype for number, dtype in enumerate(dict.fromkeys([*self.dtypes, "bool"]))}
-        self.scalars = {"one": 1, "three": 3, "minus": -1, "some": self.r.randrange(0, 40), "zero": 0}
+        self.buffers = {
+            f"b{number}": dtype for number, dtype in enumerate(dict.fromkeys([*self.dtypes, "bool"]))
+        }
+        self.scalars = {
+            "one": 1,
+            "three": 3,
+            "minus": -1,
+            "some": self.r.choice([0, *range(2, 40)]),
+            "zero": 0,
+        }
         self.pool: list[Variable] = []
         self.body: list[Statement] = []
         self.depth = 0
@@ -486,7 +494,9 @@ class Generator:
             self.pool.append(pointer)
 
     def store_scalar(self) -> None:
-        value = self.pick(is_value, lambda t: not t.shape and t.dtype in self.buffers.values() and t.dtype != "bool")
+        value = self.pick(
+            is_value, lambda t: not t.shape and t.dtype in self.buffers.values() and t.dtype != "bool"
+        )
         if value is None:
             return
         pointer = self.pointer(self.buffer_for(value.type.dtype), (), self.index((), distinct=True))
@@ -559,7 +569,9 @@ class Generator:
                 if r.random() < 0.5:
                     self.add("split", (v.name,), Type(dtype, shape[:-1]), {"half": 1 - half})
             case "flip":
-                self.add("flip", (v.name,), v.type, {"axis": r.choice([d for d in range(rank) if shape[d] > 1])})
+                self.add(
+                    "flip", (v.name,), v.type, {"axis": r.choice([d for d in range(rank) if shape[d] > 1])}
+                )
             case _:
                 pass
 
@@ -598,7 +610,9 @@ class Generator:
         if self.r.random() < 0.5:
             self.filled(Type(self.r.choice(self.dtypes), shape))
         else:
-            self.pool.append(self.term(shape, self.r.randrange(len(shape)), self.r.choice([1, 2, -3]), flip=False))
+            self.pool.append(
+                self.term(shape, self.r.randrange(len(shape)), self.r.choice([1, 2, -3]), flip=False)
+            )
 
     def dot(self) -> None:
         r = self.r

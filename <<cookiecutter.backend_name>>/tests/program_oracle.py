@@ -155,7 +155,9 @@ def remainder(v: Values, _: Attrs, t: Type) -> Any:
 
 def shifted(text: str, run: Callable[[Any, Any], Any]) -> Operation:
     """``x`` shifted by a literal."""
-    return Operation(lambda a, _: f"{a[0]} {text} {a[1]}", lambda v, _, t: run(v[0], np.asarray(v[1], t.dtype)))
+    return Operation(
+        lambda a, _: f"{a[0]} {text} {a[1]}", lambda v, _, t: run(v[0], np.asarray(v[1], t.dtype))
+    )
 
 
 def clamped_to_int(v: Values, _: Attrs, t: Type) -> Any:
@@ -257,7 +259,8 @@ OPERATIONS: dict[str, Operation] = {
     "abs": prefix("tl.abs({})", np.abs),
     "floor": prefix("tl.floor({})", np.floor),
     "ratio": Operation(
-        lambda a, _: f"{a[0]} / (tl.abs({a[1]}) + 1)", lambda v, _, t: v[0] / (np.abs(v[1]) + v[1].dtype.type(1))
+        lambda a, _: f"{a[0]} / (tl.abs({a[1]}) + 1)",
+        lambda v, _, t: v[0] / (np.abs(v[1]) + v[1].dtype.type(1)),
     ),
     "where": Operation(
         lambda a, _: f"tl.where({a[0]}, {a[1]}, {a[2]})",
@@ -283,13 +286,15 @@ OPERATIONS: dict[str, Operation] = {
     # Shapes.
     "expand": Operation(expand_text, lambda v, attrs, t: np.expand_dims(v[0], attrs["axis"])),
     "broadcast": Operation(
-        lambda a, attrs: f"tl.broadcast_to({a[0]}, {attrs['shape']})", lambda v, _, t: np.broadcast_to(v[0], t.shape)
+        lambda a, attrs: f"tl.broadcast_to({a[0]}, {attrs['shape']})",
+        lambda v, _, t: np.broadcast_to(v[0], t.shape),
     ),
     "reshape": Operation(
         lambda a, attrs: f"tl.reshape({a[0]}, {attrs['shape']})", lambda v, _, t: np.reshape(v[0], t.shape)
     ),
     "permute": Operation(
-        lambda a, attrs: f"tl.permute({a[0]}, {attrs['order']})", lambda v, attrs, t: np.transpose(v[0], attrs["order"])
+        lambda a, attrs: f"tl.permute({a[0]}, {attrs['order']})",
+        lambda v, attrs, t: np.transpose(v[0], attrs["order"]),
     ),
     "trans": prefix("tl.trans({})", np.transpose),
     "join": Operation(lambda a, _: f"tl.join({a[0]}, {a[1]})", lambda v, _, t: np.stack(v, -1)),
@@ -335,7 +340,9 @@ OPERATIONS: dict[str, Operation] = {
     "advance": infix("+", operator.add),
     "load": Operation(lambda a, attrs: load_text(a, attrs), lambda v, attrs, t: None),
     "atomic": Operation(
-        lambda a, attrs: f"tl.atomic_{attrs['kind']}({', '.join(a[:2])}{', mask=' + a[2] if len(a) > 2 else ''})",
+        lambda a, attrs: (
+            f"tl.atomic_{attrs['kind']}({', '.join(a[:2])}{', mask=' + a[2] if len(a) > 2 else ''})"
+        ),
         lambda v, attrs, t: None,
     ),
 }
@@ -392,7 +399,9 @@ def source_of(program: Program) -> str:
     """The program as a Triton module with a function ``kernel``."""
     lines: list[str] = []
     print_block(program.body, "    ", lines)
-    return HEADER.format(", ".join([*program.buffers, *program.scalars])) + "\n".join([*lines, "    return", ""])
+    return HEADER.format(", ".join([*program.buffers, *program.scalars])) + "\n".join(
+        [*lines, "    return", ""]
+    )
 
 
 def print_block(body: Sequence[Statement], indent: str, lines: list[str]) -> None:
@@ -637,7 +646,9 @@ def repaired(body: Sequence[Statement], known: set[str]) -> list[Statement]:
                 inside = {*known, *names, index}
                 inner = repaired(s.body, inside)
                 carried = [
-                    (name, init, final if final in inside else name) for name, init, final in s.carried if name in names
+                    (name, init, final if final in inside else name)
+                    for name, init, final in s.carried
+                    if name in names
                 ]
                 s = replace(s, body=inner, carried=carried)
                 known.update(names)

@@ -62,6 +62,14 @@ def test_setup(broken):
 def test_expected():
     assert False
 
+LEFTOVER = []
+
+def test_leaves_something_behind():
+    LEFTOVER.append(1)
+
+def test_minds_it():
+    assert not LEFTOVER
+
 def test_environment():
     assert os.environ["TRITON_DEFAULT_BACKEND"] and "TRITON_UNRELATED" not in os.environ
     assert os.path.isdir(os.environ["HOME"]) and "conformance-" in os.environ["HOME"]
@@ -144,6 +152,8 @@ def test_every_outcome(runner):
         CORE + "test_skips": "skipped",
         CORE + "test_setup": "failed",
         CORE + "test_expected": "skipped",
+        CORE + "test_leaves_something_behind": "passed",
+        CORE + "test_minds_it": "passed",
         CORE + "test_environment": "passed",
         WILDS + "test_first": "passed",
         WILDS + "test_segfault": "crashed",
@@ -160,17 +170,18 @@ def test_every_outcome(runner):
     assert messages[CORE + "test_wrapped"] == "ValueError: the cause\nfrom which RuntimeError: the wrapping"
     assert "not today" in messages[CORE + "test_skips"]
     assert "in a fixture" in messages[CORE + "test_setup"]
+    assert messages[CORE + "test_minds_it"].startswith("passes alone, but after other tests: AssertionError")
     assert (
         "Segmentation fault" in messages[WILDS + "test_segfault"]
         and "test_segfault" in messages[WILDS + "test_segfault"]
     )
     assert "test_native_hang" in messages[WILDS + "test_native_hang"], "the traceback of where it hung"
-    assert report["counts"] == {"passed": 10, "failed": 4, "crashed": 2, "timeout": 2, "skipped": 2}
+    assert report["counts"] == {"passed": 12, "failed": 4, "crashed": 2, "timeout": 2, "skipped": 2}
     assert len(report["unlisted"]) == 8
-    assert report["files"]["unit/language/test_core.py"] == {"passed": 6, "failed": 3, "skipped": 2}
-    # The functions that ran: test_some passes for four cases of five, and six others of 13 that ran pass.
-    assert report["functions"] == 14 and report["functions_that_pass"] == 6
-    assert report["mean_function_pass_rate"] == pytest.approx((6 + 4 / 5) / 14, abs=1e-4)
+    assert report["files"]["unit/language/test_core.py"] == {"passed": 8, "failed": 3, "skipped": 2}
+    # Of 16 functions that ran, 8 pass wholly, and test_some in four cases of five.
+    assert report["functions"] == 16 and report["functions_that_pass"] == 8
+    assert report["mean_function_pass_rate"] == pytest.approx((8 + 4 / 5) / 16, abs=1e-4)
     assert "8 fail, and are not in" in printed.out and f"crashed: {WILDS}test_segfault" in printed.out
 
 

@@ -214,6 +214,22 @@ def test_comparison(dtype: str) -> None:
 
 
 @triton.jit
+def compare_booleans(x, y, out, N: tl.constexpr):
+    lanes = tl.arange(0, N)
+    a = tl.load(x + lanes) > 0
+    b = tl.load(y + lanes) > 0
+    tl.store(out + lanes, a != b)
+    tl.store(out + N + lanes, a == b)
+
+
+def test_comparison_of_booleans() -> None:
+    """The results of comparisons, compared: ``tl.sort`` does it from Triton 3.9 on."""
+    x, y, out = random(32), random(32, seed=1), np.zeros((2, 32), bool)
+    launch(compare_booleans, (1,), x, y, out, N=32)
+    np.testing.assert_array_equal(out, np.stack([(x > 0) != (y > 0), (x > 0) == (y > 0)]))
+
+
+@triton.jit
 def extremes(x, y, out, N: tl.constexpr):
     lanes = tl.arange(0, N)
     a = tl.load(x + lanes)

@@ -185,3 +185,28 @@ def test_passes_of_other_files_are_digested(tmp_path: pathlib.Path) -> None:
         return registry.fingerprint()
 
     assert fingerprint("pass") == fingerprint("pass") != fingerprint("return None")
+
+
+def test_instructions_of_other_files_are_digested(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import importlib
+    import sys
+
+    from <<cookiecutter.package_name>> import extensions
+
+    monkeypatch.setattr(extensions, "_noted", {})
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def fingerprint(body: str) -> str:
+        file = tmp_path / "third_party_instruction.py"
+        file.write_text(f"def emit(emitter, op): {body}\n")
+        sys.modules.pop("third_party_instruction", None)
+        importlib.invalidate_caches()
+        extensions.note(importlib.import_module("third_party_instruction").emit)
+        return extensions.fingerprint()
+
+    empty = extensions.fingerprint()
+    extensions.note(extensions.note)
+    assert extensions.fingerprint() == empty, "our own sources are digested as a whole"
+    assert empty != fingerprint("pass") == fingerprint("pass") != fingerprint("return None")

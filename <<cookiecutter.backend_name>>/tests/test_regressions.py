@@ -36,7 +36,8 @@ def widen_range(out, start, step, N: tl.constexpr):
 
 
 @pytest.mark.parametrize(
-    ("start", "step"), [(INT_MAX - 3, 1), (INT_MAX - 3, 2), (7, 2**30), (-INT_MAX, -1), (-INT_MAX, -5), (12, 3)]
+    ("start", "step"),
+    [(INT_MAX - 3, 1), (INT_MAX - 3, 2), (7, 2**30), (-INT_MAX, -1), (-INT_MAX, -5), (12, 3)],
 )
 def test_an_index_wraps_before_it_is_widened(start: int, step: int) -> None:
     out = np.zeros(16, np.int64)
@@ -53,7 +54,15 @@ def remainder_of_range(out, start, divisor, N: tl.constexpr):
 
 @pytest.mark.parametrize(
     ("start", "divisor"),
-    [(INT_MAX - 2, INT_MAX), (INT_MAX - 2, 1000), (INT_MAX - 2, -1000), (5, 1000), (990, 1000), (-5, 7), (3, -INT_MAX)],
+    [
+        (INT_MAX - 2, INT_MAX),
+        (INT_MAX - 2, 1000),
+        (INT_MAX - 2, -1000),
+        (5, 1000),
+        (990, 1000),
+        (-5, 7),
+        (3, -INT_MAX),
+    ],
 )
 def test_remainders_of_an_index_that_wraps(start: int, divisor: int) -> None:
     """Neither ``start + lanes`` nor the search for a shortcut may overflow unnoticed."""
@@ -164,3 +173,170 @@ def test_an_opaque_sum_carried_around_a_loop() -> None:
     x, out = np.array([11, 13], np.int32), np.zeros(1, np.int32)
     launch(carried_sum_of_one, (1,), x, out, 4)
     assert out[0] == 11 * 3 + 13 * 5 + 28
+
+
+@triton.jit
+def joined_after_a_store(x, out, N: tl.constexpr):
+    lanes = tl.arange(0, N)
+    before = tl.load(x + lanes)
+    tl.store(x + lanes + 5, lanes * 0)
+    tl.store(out + tl.arange(0, 2 * N), tl.interleave(before, lanes))
+
+
+@triton.jit
+def summed_up_after_a_store(x, out, N: tl.constexpr):
+    lanes = tl.arange(0, N)
+    before = tl.load(x + lanes)
+    tl.store(x + lanes + 5, lanes * 0)
+    tl.store(out + lanes, tl.cumsum(before, 0))
+
+
+@triton.jit
+def reshaped_after_a_store(x, out, N: tl.constexpr):
+    lanes = tl.arange(0, N)
+    before = tl.load(x + lanes)
+    tl.store(x + lanes + 5, lanes * 0)
+    square = tl.trans(tl.reshape(before, (8, N // 8)))
+    tl.store(out + tl.arange(0, N // 8)[:, None] * 8 + tl.arange(0, 8)[None, :], square)
+
+
+@pytest.mark.parametrize("kernel", [joined_after_a_store, summed_up_after_a_store, reshaped_after_a_store])
+def test_a_load_waits_for_its_last_reader_not_for_a_later_store(kernel: object) -> None:
+    size = 64
+    x = np.arange(1, size + 6, dtype=np.int32)
+    before = x[:size].copy()
+    out = np.zeros(2 * size, np.int32)
+    launch(kernel, (1,), x, out, N=size)
+    if kernel is joined_after_a_store:
+        expected = np.stack([before, np.arange(size)], -1).reshape(-1)
+    elif kernel is summed_up_after_a_store:
+        expected = np.cumsum(before)
+    else:
+        expected = before.reshape(8, -1).T.reshape(-1)
+    np.testing.assert_array_equal(out[: len(expected)], expected)
+
+
+@triton.jit
+def running_sums(x, out, A: tl.constexpr, B: tl.constexpr, C: tl.constexpr, AXIS: tl.constexpr):
+    i, j, k = tl.arange(0, A)[:, None, None], tl.arange(0, B)[None, :, None], tl.arange(0, C)[None, None, :]
+    where = i * (B * C) + j * C + k
+    tl.store(out + where, tl.cumsum(tl.load(x + where), AXIS))
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("shape", [(2, 16, 8), (4, 8, 4), (2, 2, 2), (2, 1, 8)])
+def test_scans_between_other_dimensions(shape: tuple[int, int, int], axis: int) -> None:
+    """The dimensions around the axis of a scan do not lie next to each other."""
+    x = np.arange(np.prod(shape), dtype=np.int32).reshape(shape)
+    out = np.zeros_like(x)
+    launch(running_sums, (1,), x, out, *shape, axis)
+    np.testing.assert_array_equal(out, np.cumsum(x, axis))
+
+
+@triton.jit
+def squares(x, out, flag, N: tl.constexpr):
+    where = tl.arange(0, N)[:, None] * N + tl.arange(0, N)[None, :]
+    a = tl.load(x + where).to(tl.float32)
+    total = tl.dot(a, a, input_precision="ieee")
+    flat = tl.reshape(total, (N * N,))
+    # Each accumulator is needed for the last time, but something else lies in its memory.
+    both = tl.dot(total, total, total, input_precision="ieee")
+    tl.store(out + where, both)
+    again = tl.dot(a, a, tl.reshape(flat, (N, N)), input_precision="ieee")
+    more = tl.dot(a, a, again + tl.trans(again), input_precision="ieee")
+    tl.store(out + N * N + where, more)
+    tl.store(out + 2 * N * N + tl.arange(0, N * N), flat)
+
+
+def test_an_accumulator_that_is_a_factor_or_is_read_elsewhere() -> None:
+    size = 16
+    x = np.random.default_rng(0).integers(0, 3, (size, size)).astype(np.int32)
+    out = np.zeros((3, size, size), np.float32)
+    launch(squares, (1,), x, out, 1, N=size)
+    total = x @ x
+    again = total + total
+    np.testing.assert_array_equal(out[0], total @ total + total)
+    np.testing.assert_array_equal(out[1], total + again + again.T)
+    np.testing.assert_array_equal(out[2], total)
+
+
+@triton.jit
+def symmetric(x, out, trips, N: tl.constexpr):
+    where = tl.arange(0, N)[:, None] * N + tl.arange(0, N)[None, :]
+    a = tl.load(x + where)
+    for _ in range(trips):
+        twice = a * 2
+        a = twice + tl.trans(twice)
+    tl.store(out + where, a)
+
+
+def test_a_carried_tile_read_in_two_directions() -> None:
+    size = 32
+    x = np.arange(size * size, dtype=np.int32).reshape(size, size)
+    out = np.zeros_like(x)
+    launch(symmetric, (1,), x, out, 3, N=size)
+    for _ in range(3):
+        x = x * 2 + (x * 2).T
+    np.testing.assert_array_equal(out, x)
+
+
+@triton.jit
+def permuted(x, order, out, trips, N: tl.constexpr):
+    lanes = tl.arange(0, N)
+    a = tl.load(x + lanes)
+    where = tl.load(order + lanes)
+    for _ in range(trips):
+        a = tl.gather(a, where, 0)
+    tl.store(out + lanes, a)
+
+
+def test_a_carried_tile_gathered_from_itself() -> None:
+    size = 256
+    generator = np.random.default_rng(0)
+    x, order = np.arange(size, dtype=np.int32), generator.permutation(size).astype(np.int32)
+    out = np.zeros_like(x)
+    launch(permuted, (1,), x, order, out, 3, N=size)
+    np.testing.assert_array_equal(out, x[order][order][order])
+
+
+@triton.jit
+def masked_by_memory(x, marks, out, N: tl.constexpr):
+    lanes = tl.arange(0, N)
+    before = tl.load(x + lanes * 2 + 28, mask=tl.load(marks + lanes), other=200)
+    tl.atomic_add(x + lanes * 2, before)
+    tl.store(out + lanes, before)
+
+
+def test_buffers_written_in_one_loop_do_not_share_memory() -> None:
+    """One of them is read after the loop, so that no iteration may write the other over it."""
+    size = 512
+    x = np.arange(2 * size + 28, dtype=np.int32)
+    marks = np.arange(size) % 3 == 0
+    before = np.where(marks, x[28 : 28 + 2 * size : 2], 200)
+    after = x.copy()
+    after[0 : 2 * size : 2] += before
+    out = np.zeros(size, np.int32)
+    launch(masked_by_memory, (1,), x, marks, out, N=size)
+    np.testing.assert_array_equal(out, before)
+    np.testing.assert_array_equal(x, after)
+
+
+@triton.jit
+def carried_and_overwritten(x, out, trips, N: tl.constexpr):
+    where = tl.arange(0, N)[:, None] * N + tl.arange(0, N)[None, :]
+    a = tl.load(x + where).to(tl.int8)
+    first = tl.dot(a, a, out_dtype=tl.int32)
+    moved = first
+    for i in range(trips):
+        moved += i
+    second = tl.dot(a, a, first, out_dtype=tl.int32)
+    tl.store(out + where, second)
+    tl.store(out + N * N + where, moved)
+
+
+def test_an_accumulator_that_a_carried_index_refers_to() -> None:
+    size = 16
+    x = np.random.default_rng(0).integers(-3, 3, (size, size)).astype(np.int32)
+    out = np.zeros((2, size, size), np.int32)
+    launch(carried_and_overwritten, (1,), x, out, 4, N=size)
+    np.testing.assert_array_equal(out, np.stack([2 * (x @ x), x @ x + 6]))

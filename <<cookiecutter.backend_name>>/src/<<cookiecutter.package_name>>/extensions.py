@@ -7,6 +7,7 @@ the entry-point group `ENTRY_POINT_GROUP`; it is imported before the first kerne
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import sys
 from collections.abc import Callable
@@ -54,6 +55,12 @@ def source_digest(function: Callable[..., Any]) -> str:
     if code is None:
         return repr(function)
     return hashlib.sha256(repr((code.co_code, code.co_consts, code.co_names)).encode()).hexdigest()
+
+
+@functools.cache
+def load_all() -> None:
+    """Import what installed packages add. Once a process."""
+    load_extensions()
 
 
 def load_extensions(group: str = ENTRY_POINT_GROUP) -> list[str]:

@@ -25,3 +25,21 @@ VECTOR_LANES: Final = << cookiecutter.vector_lanes | int >>  # 32-bit elements o
 MATRIX_TILE: Final = << cookiecutter.matrix_tile | tile_mnk >>  # M, N, K of one matrix instruction; powers of two
 
 SCRATCHPAD_BYTES: Final = << cookiecutter.scratchpad_kib | int >> * 1024  # on-chip memory of one core that a kernel may use
+
+# Registers, for the assembler (assembler/registers.py): what does not fit is spilled to the scratchpad.
+SCALAR_REGISTERS: Final = 32  # 64 bits each; these three at most 256
+VECTOR_REGISTERS: Final = 32  # VECTOR_LANES times 32 bits each; a long vector takes several
+PREDICATE_REGISTERS: Final = 16  # a bit for each byte of a vector register
+
+# Time, for the emulator's cycles (emulator/cycles.py): for each unit the cycles until a result can be used, and the
+# cycles for which an instruction keeps the unit busy: per register, per lane where lanes are accessed one by one, and
+# per step of k in the matrix unit.
+LATENCIES: Final = {
+    "scalar": (1, 1),
+    "vector": (4, 1),
+    "special": (16, 4),
+    "memory": (20, 1),
+    "matrix": (16, 1),
+    "control": (2, 1),
+}
+DEVICE_BYTES_PER_CYCLE: Final = 64  # between one core and device memory

@@ -57,6 +57,9 @@ class Backend(BaseBackend):
         return {"min_dot_size": least_dot_size}
 
     def get_module_map(self) -> dict[str, ModuleType]:
+        from .preload import import_compiler
+
+        import_compiler()
         from ..language import libdevice
 
         return {"triton.language.extra.libdevice": libdevice}

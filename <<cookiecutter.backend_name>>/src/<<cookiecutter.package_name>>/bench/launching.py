@@ -1,4 +1,4 @@
-"""What a launch costs beside Triton's own part of it: the same kernel, with its launcher and with one that does nothing."""
+"""What a launch costs beside Triton's own part of it: a kernel with its launcher, and with one that does nothing."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Suite:
     def pair(self, work: Any, threads: int, peer: str, goal: float) -> Measurement:
         """Times `work` against `peer`. A worker that fails gives a measurement with a ``problem``."""
         request = Request("pair", work.name, peer, self.small, self.seconds)
-        base = Measurement(work.name, work.shape, threads, peer, goal)
+        base = Measurement(work.name, work.shape(small=self.small), threads, peer, goal)
         try:
             found = self._ask(request, threads)
         except BackendError as error:
@@ -65,7 +65,9 @@ class Suite:
     def compile_times(self, work: Any) -> list[Compilation]:
         """Raises BackendError if the worker fails."""
         kernels = self._ask(Request("compile", work.name), 1)["kernels"]
-        return [Compilation(entry.pop("name"), entry.pop("total"), entry) for entry in kernels]
+        return [
+            Compilation(f"{entry.pop('name')} ({work.name})", entry.pop("total"), entry) for entry in kernels
+        ]
 
     def launch(self) -> Launch:
         """Raises BackendError if the worker fails."""

@@ -24,7 +24,7 @@ THREADS_VARIABLE = f"{ENV_PREFIX}_NUM_THREADS"
 class Request:
     """``what``: "pair" (a work against ``peer``), "compile" (a work's kernels) or "launch".
 
-    ``peer``: "eager", "inductor" (torch.compile's C++ backend) or "interpreter" (only our kernels are run, by Triton's).
+    ``peer``: "eager", "inductor" (torch.compile's C++ backend) or "interpreter" (Triton's: it runs our kernels alone).
     """
 
     what: str

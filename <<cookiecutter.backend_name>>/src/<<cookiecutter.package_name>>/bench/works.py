@@ -45,9 +45,8 @@ class Work:
     kernels: tuple[Any, ...] = ()
     """The kernels it launches, for the compile-time table."""
 
-    @property
-    def shape(self) -> str:
-        return " x ".join(map(short, self.sizes))
+    def shape(self, *, small: bool = False) -> str:
+        return " x ".join(map(short, self.small if small else self.sizes))
 
     def pair(self, *, small: bool = False) -> Pair:
         torch.manual_seed(0)
@@ -98,7 +97,7 @@ def activation(count: int, *, function: str) -> Pair:
 def softmax(count: int, columns: int) -> Pair:
     x = torch.randn(count, columns)
     ours, theirs = torch.empty_like(x), torch.empty_like(x)
-    return Pair(lambda: fused_softmax.run(x, ours), lambda: torch.softmax(x, dim=1, out=theirs), FP32)  # type: ignore[call-overload]
+    return Pair(lambda: fused_softmax.run(x, ours), lambda: torch.softmax(x, dim=1, out=theirs), FP32)
 
 
 def layer_norm_forward(count: int, columns: int) -> Pair:

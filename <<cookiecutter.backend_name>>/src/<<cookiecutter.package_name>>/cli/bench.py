@@ -40,7 +40,8 @@ def run(arguments: argparse.Namespace) -> int:
     """
     if installed_version("torch") is None:
         raise BackendError(
-            f"torch is what the kernels are measured against, and it is not installed: pip install {DISTRIBUTION_NAME}[torch]"
+            "torch is what the kernels are measured against, and it is not installed: "
+            f"pip install {DISTRIBUTION_NAME}[torch]"
         )
     os.environ["TRITON_DEFAULT_BACKEND"] = BACKEND_NAME  # before triton is imported
     from ..bench import plot, report
@@ -52,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not works:
         raise BackendError(f"no work's name contains {' or '.join(arguments.works)}: see --list")
     if arguments.list:
-        print("\n".join(f"{work.name:<20}  {work.shape}" for work in works))
+        print("\n".join(f"{work.name:<20}  {work.shape()}" for work in works))
         return 0
     old = Run.load(arguments.compare) if arguments.compare else None
     found = Run(machine())

@@ -59,6 +59,9 @@ class OptTool(xDSLOptMain):
         self.args = arguments
         if arguments.input_file == "-":
             arguments.input_file = None
+        # Our locations are attributes. Those that xDSL would print are unknown, and some of them cannot be read back.
+        self.with_locations = arguments.print_debuginfo
+        arguments.print_debuginfo = False
         self.ctx.allow_unregistered = arguments.allow_unregistered_dialect
         self.setup_pipeline()
         self.run()  # type: ignore[no-untyped-call]
@@ -94,7 +97,7 @@ class OptTool(xDSLOptMain):
         )
 
     def output_resulting_program(self, prog: ModuleOp) -> str:
-        if not self.args.print_debuginfo:
+        if not self.with_locations:
             for op in prog.walk():
                 op.attributes.pop(LOC, None)
         return super().output_resulting_program(prog)

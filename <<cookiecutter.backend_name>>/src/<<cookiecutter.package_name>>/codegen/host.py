@@ -65,6 +65,11 @@ class HostFeatures:
         return self.has("avx512f")
 
     @property
+    def multiplies_bf16(self) -> bool:
+        """Whether sums of two products of bf16 in f32 are an instruction."""
+        return self.has("avx512bf16") and self.has("avx512vl")
+
+    @property
     def orders_zeros(self) -> bool:
         """Whether a minimum / maximum with -0 < +0 that prefers numbers to NaN is an instruction (``vrange``)."""
         return self.has("avx512dq") and self.has("avx512vl")

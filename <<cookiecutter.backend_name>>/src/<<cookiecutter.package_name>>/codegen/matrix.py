@@ -2,7 +2,7 @@
 
 A tile is cut into register blocks of a few rows times one or two vectors. A block streams through ``k``: each
 step loads the vectors of one row of B and multiplies them with the block's elements of one column of A, each
-spread over a vector.
+spread over a vector. Where the host multiplies pairs of bf16, a step takes two rows of B, interleaved, and pairs of A.
 """
 
 from __future__ import annotations
@@ -16,13 +16,16 @@ from ..frontend.locations import location_of
 from .emission import Emitter, Module, emits
 from .host import HostFeatures
 from .lanes import broadcast
-from .registers import RegisterType, mangle, register_type, spell
+from .registers import RegisterType, fill, mangle, register_type, spell
 
-UNROLL: Final = 2
-"""Steps of k in one round of the loop."""
+UNROLL: Final = {"f32": 2, "f64": 2, "bf16": 4, "i8": 2, "i32": 2}
+"""Steps of k in one round of the loop, by the operands' type."""
 
 VECTORS_PER_ROW: Final = 2
 """Vectors of a register block's row: with two, an element of A is loaded half as often."""
+
+LEAST_PAIRS: Final = 4
+"""Sums in the shortest vector that takes pairs of bf16."""
 
 ROWS_OF_ONE_VECTOR: Final = 16
 """Rows of a block that is one vector wide: enough sums in flight to hide the latency of an addition."""
@@ -75,11 +78,13 @@ def tile_function(module: Module, tile: Tile) -> str:
     e = Emitter(module)
     acc, a, b = (e.let(f"inttoptr i64 %{name} to ptr") for name in ("acc", "a", "b"))
     pieces = columns(tile.n, module.host.vector_bits // tile.acc.bits)
+    in_pairs = tile.operand.format == "bf16" and module.host.multiplies_bf16 and pieces[-1].width >= LEAST_PAIRS
+    make = _PairsBlock if in_pairs else _RegisterBlock
     for first in range(0, len(pieces), VECTORS_PER_ROW):
         block = pieces[first : first + VECTORS_PER_ROW]
         rows = rows_of_block(module.host, tile.m, len(block))
         for row in range(0, tile.m, rows):
-            _RegisterBlock(e, tile, range(row, min(row + rows, tile.m)), block).emit(acc, a, b)
+            make(e, tile, range(row, min(row + rows, tile.m)), block).emit(acc, a, b)
     e.do("ret void")
     return e.function(
         f"define internal void @{tile.symbol}(i64 %acc, i64 %a, i64 %b) noinline {module.attributes}"
@@ -128,7 +133,7 @@ class _RegisterBlock:
         ]
         cells = list(zip(types, places, strict=True))
         sums = [e.let(f"load {ty}, ptr {place}, align {tile.acc.bytes}") for ty, place in cells]
-        rounds, rest = divmod(tile.k, UNROLL)
+        rounds, rest = divmod(tile.k, UNROLL[tile.operand.format])
         if rounds:
             a, b, sums = self._loop(rounds, a, b, types, sums)
         sums = self._steps(a, b, rest, sums)
@@ -140,15 +145,16 @@ class _RegisterBlock:
     ) -> tuple[str, str, list[str]]:
         """`rounds` times `UNROLL` steps; gives where A and B go on, and the sums."""
         e, operand = self.e, self.tile.operand
+        unroll = UNROLL[operand.format]
         before, loop, after = e.block, e.label("k"), e.label("endk")
         e.jump(loop)
         e.begin(loop)
         phis = [e.phi("i64"), e.phi("ptr"), e.phi("ptr"), *(e.phi(ty) for ty in types)]
         counter, here_a, here_b, *totals = (phi.name for phi in phis)
-        totals = self._steps(here_a, here_b, UNROLL, totals)
+        totals = self._steps(here_a, here_b, unroll, totals)
         following = e.let(f"add nuw nsw i64 {counter}, 1")
-        next_a = self._pointer(here_a, operand, UNROLL)
-        next_b = self._pointer(here_b, operand, UNROLL * self.tile.ldb)
+        next_a = self._pointer(here_a, operand, unroll)
+        next_b = self._pointer(here_b, operand, unroll * self.tile.ldb)
         starts, ends = ("0", a, b, *sums), (following, next_a, next_b, *totals)
         for phi, start, end in zip(phis, starts, ends, strict=True):
             phi.add(start, before)
@@ -181,9 +187,15 @@ class _RegisterBlock:
         operand, acc = self.tile.operand, self.tile.acc
         narrow = spell(operand.element, lanes)
         value = self.e.let(f"load {narrow}, ptr {address}, align {operand.bytes}")
-        return (
-            value if operand == acc else self.e.let(f"sext {narrow} {value} to {spell(acc.element, lanes)}")
-        )
+        if operand == acc:
+            return value
+        if not acc.is_float:
+            return self.e.let(f"sext {narrow} {value} to {spell(acc.element, lanes)}")
+        # bf16, an integer in registers, is the upper half of an f32.
+        words = spell("i32", lanes)
+        bits = self.e.let(f"zext {narrow} {value} to {words}")
+        bits = self.e.let(f"shl {words} {bits}, {fill('i32', lanes, 16)}")
+        return self.e.let(f"bitcast {words} {bits} to {spell(acc.element, lanes)}")
 
     def _multiply_add(self, lanes: int, a: str, b: str, total: str) -> str:
         element = self.tile.acc.element
@@ -192,3 +204,47 @@ class _RegisterBlock:
             return self.e.call(ty, f"llvm.fma.{mangle(element, lanes)}", (ty, a), (ty, b), (ty, total))
         product = self.e.let(f"mul {ty} {a}, {b}")
         return self.e.let(f"add {ty} {total}, {product}")
+
+
+class _PairsBlock(_RegisterBlock):
+    """Multiplies bf16 in pairs: ``sum += a[k] * b[k] + a[k + 1] * b[k + 1]``. Denormal operands count as zero."""
+
+    def _steps(self, a: str, b: str, count: int, sums: list[str]) -> list[str]:
+        tile = self.tile
+        for k in range(0, count, 2):
+            is_pair = k + 1 < count
+            rows_of_b = [self._interleaved(b, k, piece, is_pair=is_pair) for piece in self.pieces]
+            old, sums = iter(sums), []
+            for row in range(len(self.rows)):
+                elements = self._elements(self._pointer(a, tile.operand, row * tile.lda + k), is_pair=is_pair)
+                for piece, vector in zip(self.pieces, rows_of_b, strict=True):
+                    sums.append(self._add_products(piece.width, elements, vector, next(old)))
+        return sums
+
+    def _interleaved(self, b: str, k: int, piece: Piece, *, is_pair: bool) -> str:
+        """Rows `k` and ``k + 1`` of B (zeros where there is none), element by element."""
+        e, tile = self.e, self.tile
+        narrow = spell("bfloat", piece.width)
+        offset = k * tile.ldb + piece.first - self.pieces[0].first
+        address = self._pointer(b, tile.operand, offset)
+        first, second = e.let(f"load {narrow}, ptr {address}, align {tile.operand.bytes}"), "zeroinitializer"
+        if is_pair:
+            address = self._pointer(b, tile.operand, offset + tile.ldb)
+            second = e.let(f"load {narrow}, ptr {address}, align {tile.operand.bytes}")
+        order = ", ".join(f"i32 {lane}, i32 {piece.width + lane}" for lane in range(piece.width))
+        return e.let(
+            f"shufflevector {narrow} {first}, {narrow} {second}, <{2 * piece.width} x i32> <{order}>"
+        )
+
+    def _elements(self, address: str, *, is_pair: bool) -> str:
+        """Two elements of A as one i32; the second is zero where there is none."""
+        bits = 32 if is_pair else 16
+        value = self.e.let(f"load i{bits}, ptr {address}, align {self.tile.operand.bytes}")
+        return value if is_pair else self.e.let(f"zext i16 {value} to i32")
+
+    def _add_products(self, lanes: int, elements: str, vector: str, total: str) -> str:
+        sums, pairs = spell("float", lanes), spell("bfloat", 2 * lanes)
+        spread = broadcast(self.e, elements, "i32", lanes)
+        spread = self.e.let(f"bitcast {spell('i32', lanes)} {spread} to {pairs}")
+        name = f"llvm.x86.avx512bf16.dpbf16ps.{32 * lanes}"
+        return self.e.call(sums, name, (sums, total), (pairs, spread), (pairs, vector))

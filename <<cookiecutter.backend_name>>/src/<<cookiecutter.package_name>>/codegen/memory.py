@@ -103,10 +103,12 @@ def store_masked(e: Emitter, op: isa.StoreMasked) -> None:
 
 @emits(isa.Prefetch)
 def prefetch(e: Emitter, op: isa.Prefetch) -> None:
-    hints = [("i32", PREFETCH_INTENT[op.intent.data]), ("i32", PREFETCH_INTO), ("i32", "1")]  # 1: data, not code
+    is_data = "1"
+    hints = [("i32", PREFETCH_INTENT[op.intent.data]), ("i32", PREFETCH_INTO), ("i32", is_data)]
     base = pointer(e, op.address)
     for offset in range(0, op.size.value.data, CACHE_LINE):
-        e.call("void", "llvm.prefetch.p0", ("ptr", e.let(f"getelementptr i8, ptr {base}, i64 {offset}")), *hints)
+        line = e.let(f"getelementptr i8, ptr {base}, i64 {offset}")
+        e.call("void", "llvm.prefetch.p0", ("ptr", line), *hints)
 
 
 def load_if(e: Emitter, condition: str, address: str, element: str, align: int, other: str) -> str:

@@ -6,12 +6,12 @@ LLVM would turn some operations on its own narrow types into calls of functions 
 
 from __future__ import annotations
 
+import math
 import struct
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-import numpy as np
 from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, IntegerType, VectorType
 from xdsl.ir import Attribute
 
@@ -134,8 +134,7 @@ def float_literal(value: float, ty: RegisterType) -> str:
         # LLVM spells a float as the double of the same value.
         return f"0x{_double_bits(_to_single(value)):016X}"
     if ty.format == "f16":
-        with np.errstate(over="ignore"):
-            return str(int(np.float64(value).astype(np.float16).view(np.uint16)))
+        return str(int.from_bytes(_packed("<e", value), "little"))
     if ty.format == "bf16":
         return str(bfloat16_bits(value))
     raise UnsupportedOperation(f"a constant of type {ty.format} is given by its bits, not as {value}")
@@ -143,11 +142,10 @@ def float_literal(value: float, ty: RegisterType) -> str:
 
 def bfloat16_bits(value: float) -> int:
     """`value` rounded once to the nearest bf16, ties to even."""
-    single = np.float32(_to_single(value))
-    bits = int(single.view(np.uint32))
+    exact = _to_single(value)
+    bits = int.from_bytes(_packed("<f", value), "little")
     if value != value:
         return (bits >> 16) | 0x40
-    exact = float(single)
     if exact != value and abs(exact) != float("inf"):  # remember on which side of the f32 the value lies
         if bits & 0xFFFF == 0x8000:
             bits += 1 if abs(value) > abs(exact) else -1
@@ -155,8 +153,15 @@ def bfloat16_bits(value: float) -> int:
 
 
 def _to_single(value: float) -> float:
-    with np.errstate(over="ignore"):
-        return float(np.float32(value))
+    return float(struct.unpack("<f", _packed("<f", value))[0])
+
+
+def _packed(form: str, value: float) -> bytes:
+    """`value` in one of `struct`'s formats, rounded to nearest even; too large a value is infinity."""
+    try:
+        return struct.pack(form, value)
+    except OverflowError:
+        return struct.pack(form, math.copysign(math.inf, value))
 
 
 def _double_bits(value: float) -> int:

@@ -43,7 +43,7 @@ class Builder:
         self._memo: list[dict[Key, SSAValue]] = [{}]
         self._constants: dict[SSAValue, int] = {}
         self.steps: dict[SSAValue, SSAValue] = {}
-        """By how much a register that one of the kernel's loops carries grows from one iteration to the next, if known."""
+        """By how much a register that a loop of the kernel carries grows from one iteration to the next, if known."""
         self.location: SourceLoc | None = None
 
     # --- levels -------------------------------------------------------------------------------------------

@@ -13,10 +13,10 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ..dialects.tt import constant_value
+from .aliasing import disturbs, reads
 from .elementwise import register_element
 from .kernel import Handler, KernelLowering
-from .scheduler import parts, walk
-from .tiles import Buffer, DimMap, Linear, Tile, as_linear, is_integer
+from .tiles import Buffer, Linear, Tile, as_linear, is_integer
 
 
 def is_tensor(value: SSAValue) -> bool:
@@ -54,6 +54,7 @@ def for_loop(k: KernelLowering, op: Operation) -> None:
             registers.append(k.scalar(init))
         elif moves:
             linear[argument] = as_linear(k.tile(init), k.b)
+            k.liveness.pin(buffer.owner for buffer, _ in reads(linear[argument]) if buffer is not None)
             k.scheduler.settle_terms(linear[argument])
             registers.append(linear[argument].base)
         else:
@@ -145,22 +146,6 @@ def write_back(k: KernelLowering, pairs: Sequence[tuple[Tile, Buffer]]) -> None:
 
 def in_place(tile: Tile, home: Buffer) -> bool:
     return isinstance(tile, Buffer) and tile.offset == home.offset and tile.strides == home.strides
-
-
-def disturbs(home: Buffer, reader: Tile) -> bool:
-    """Whether writing `home`, in loops over its own elements, may overtake `reader`'s reading of its old contents."""
-    identity: DimMap = tuple(range(len(reader.shape)))
-    aligned: set[int] = set()
-    if isinstance(reader, Buffer):
-        aligned.add(id(reader))
-    for node, dims in walk(reader):
-        if dims == identity:
-            aligned.update(id(part) for part in getattr(node, "operands", ()))
-    for part in parts(reader):
-        if isinstance(part, Buffer) and part.offset == home.offset:
-            if reader.shape != home.shape or id(part) not in aligned or part.strides != home.strides:
-                return True
-    return False
 
 
 def moves_by_scalar(value: SSAValue, argument: SSAValue) -> bool:

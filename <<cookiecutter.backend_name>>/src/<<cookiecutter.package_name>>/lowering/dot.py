@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from math import prod
 
-from xdsl.dialects.builtin import Float64Type, IntegerAttr, IntegerType, f32, i32, i64
+from xdsl.dialects.builtin import Float64Type, IntegerAttr, IntegerType, bf16, f32, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ..codegen.host import HostFeatures
 from ..dialects.isa import matrix
 from ..target import MATRIX_TILE
+from .aliasing import disturbs, overlap
 from .elementwise import byte_width, is_float, round_to
 from .kernel import Handler, KernelLowering
 from .scheduler import walk
@@ -25,7 +27,7 @@ def dot(k: KernelLowering, op: Operation) -> None:
     k.consume(op)
     operand_type, acc_type = compute_types(k, op, a.element, b.element, c.element)
     left, right = k.dense_tile(converted(a, operand_type)), k.dense_tile(converted(b, operand_type))
-    acc = accumulator(k, op, converted(c, acc_type))
+    acc = accumulator(k, op, converted(c, acc_type), left, right)
     multiply(k, left, right, acc, operand_type, acc_type)
     acc = Buffer(acc.shape, acc.element, acc.offset, acc.strides, owner=result)
     k.set_tile(result, converted(acc, c.element, value=result))
@@ -35,6 +37,8 @@ def compute_types(
     k: KernelLowering, op: Operation, a: Attribute, b: Attribute, c: Attribute
 ) -> tuple[Attribute, Attribute]:
     """What the matrix unit multiplies and accumulates in."""
+    if a == b == bf16 and c == f32 and HostFeatures.current().multiplies_bf16:
+        return a, f32
     if is_float(a) and is_float(b) and is_float(c):
         wide = Float64Type() if isinstance(a, Float64Type) else f32
         return wide, wide
@@ -65,10 +69,13 @@ def converted(tile: Tile, element: Attribute, *, value: SSAValue | None = None) 
     )
 
 
-def accumulator(k: KernelLowering, op: Operation, c: Tile) -> Buffer:
-    """A dense buffer that holds `c` and may be overwritten: `c`'s own, if nothing else needs it, or a fresh one."""
+def accumulator(k: KernelLowering, op: Operation, c: Tile, left: Buffer, right: Buffer) -> Buffer:
+    """A dense buffer that holds `c` and may be overwritten: `c`'s own, if nothing else needs it, or a fresh one.
+
+    `left` and `right` are the factors, one of which `c` may be.
+    """
     home = reusable(k, op, c)
-    if home is None:
+    if home is None or disturbs(home, c) or overlap(home, left) or overlap(home, right):
         home = k.scratch.allocate(c.shape, c.element)
     current = c.buffer if isinstance(c, Node) else c
     if not (isinstance(current, Buffer) and current.offset == home.offset):

@@ -37,7 +37,7 @@ def dot_scaled(k: KernelLowering, op: Operation) -> None:
     k.consume(op)
     left = operand(k, op, a, a_scale, "a", depth_dim=-1, pack_property="lhs_k_pack")
     right = operand(k, op, b, b_scale, "b", depth_dim=-2, pack_property="rhs_k_pack")
-    acc = accumulator(k, op, converted(k.tile(c), f32))
+    acc = accumulator(k, op, converted(k.tile(c), f32), left, right)
     multiply(k, left, right, acc, f32, f32)
     result = op.results[0]
     home = Buffer(acc.shape, acc.element, acc.offset, acc.strides, owner=result)

@@ -33,6 +33,9 @@ from .tiles import (
     view,
 )
 
+SAME_REGISTER = ("tt.bitcast", "arith.bitcast", "tt.int_to_ptr", "tt.ptr_to_int")
+"""Operations that change the type of a value, but not its register."""
+
 MAX_TERMS = 3
 """Opaque terms a linear tile may have before it is treated as opaque itself."""
 
@@ -48,6 +51,8 @@ def elementwise_tile(op: Operation, operands: Sequence[Tile], b: Builder) -> Til
     if all(isinstance(operand, Uniform) for operand in operands):
         values = [operand.value for operand in operands if isinstance(operand, Uniform)]
         return Uniform(shape, element, scalar_of(op, values, b))
+    if op.name in SAME_REGISTER and operands[0].element == element:
+        return operands[0]
     if op.name == "tt.addptr":
         return folded("arith.addi", [operands[0], byte_offset(op, operands[1], b)], i64, b) or operands[0]
     tile = folded(op.name, operands, element, b)

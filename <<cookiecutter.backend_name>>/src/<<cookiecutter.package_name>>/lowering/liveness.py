@@ -6,6 +6,8 @@ other operation needs them until it was lowered.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from xdsl.ir import Operation, SSAValue
 
 TRANSPARENT_DIALECTS = ("arith", "math")
@@ -13,15 +15,16 @@ TRANSPARENT = frozenset(
     f"tt.{name}"
     for name in (
         "addptr bitcast broadcast clampf expand_dims extern_elementwise fp_to_fp int_to_ptr ptr_to_int load make_range "
-        "mulhiui precise_divf precise_sqrt reshape splat trans"
+        "mulhiui precise_divf precise_sqrt reshape splat split trans unsplat"
     ).split()
 )
-"""Operations that cost nothing until their results are used."""
+"""Operations whose results are views of their operands, or cost nothing until they are used."""
 
 
 class Liveness:
     def __init__(self) -> None:
         self._done: set[Operation] = set()
+        self._pinned: set[SSAValue] = set()
 
     def finish(self, op: Operation | None) -> None:
         """`op` was lowered: it needs its operands no more."""
@@ -38,6 +41,10 @@ class Liveness:
         if value is not None and isinstance(value.owner, Operation):
             self._done.discard(value.owner)
 
+    def pin(self, values: Iterable[SSAValue | None]) -> None:
+        """`values` are needed from now on, whatever uses them: what a loop carries reads them."""
+        self._pinned.update(value for value in values if value is not None)
+
     def is_live(self, value: SSAValue | None) -> bool:
         """Whether an operation that was not lowered yet needs `value`."""
         if value is None:
@@ -49,6 +56,8 @@ class Liveness:
             if current in seen:
                 continue
             seen.add(current)
+            if current in self._pinned:
+                return True
             for use in current.uses:
                 op = use.operation
                 if op in self._done:

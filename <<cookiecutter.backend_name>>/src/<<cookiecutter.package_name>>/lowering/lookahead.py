@@ -1,7 +1,8 @@
 """What an address will be one iteration, or one program, later: for prefetching.
 
-The processor's own prefetchers follow a stream as far as the end of a page. A kernel that takes a row or a tile at a time
-starts a new stream each time, and waits for memory each time, unless the next one is asked for while it works on this one.
+The processor's own prefetchers follow a stream as far as the end of a page. A kernel that takes a row or a tile at a
+time starts a new stream each time, and waits for memory each time, unless the next one is asked for while it works on
+this one.
 """
 
 from __future__ import annotations

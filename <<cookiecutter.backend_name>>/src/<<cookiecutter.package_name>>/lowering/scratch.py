@@ -7,6 +7,7 @@ when to when each buffer is accessed and lets buffers whose times do not overlap
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import prod
 
@@ -122,9 +123,9 @@ class Lifetimes:
     def extend(self, span: Span, address: Operation) -> None:
         """Adds the accesses through `address` to `span`.
 
-        A buffer that is accessed before a loop and in it is needed until the loop's end: the next iteration may read
-        what this one leaves. The order in which the blocks of one region run is not known: there a buffer is needed from
-        the region's first operation to its last.
+        A buffer that is accessed in a loop and before or after it is needed from the loop's start to its end: the next
+        iteration may read what this one leaves, or must not overwrite it. The order in which the blocks of one region
+        run is not known: there a buffer is needed from the region's first operation to its last.
         """
         span.accesses.extend(accesses_through(address))
         span.first = min([span.first, *(self._position[op] for op in span.accesses)])
@@ -137,12 +138,23 @@ class Lifetimes:
                     span.first = min(span.first, self._position.get(parent, 0))
                     span.last = max(span.last, self._end.get(parent, self._count))
                 block, parent = parent.parent, parent.parent_op()
-        for op in span.accesses:
-            parent = op.parent_op()
-            while parent is not None and parent in self._position:
-                if isinstance(parent, scf.ForOp | scf.WhileOp) and span.first < self._position[parent]:
-                    span.last = max(span.last, self._end[parent])
-                parent = parent.parent_op()
+        loops = {loop for op in span.accesses for loop in self._loops_around(op)}
+        grown = True
+        while grown:
+            grown = False
+            for loop in loops:
+                start, end = self._position[loop], self._end[loop]
+                inside = start <= span.first and span.last <= end
+                if not inside and (span.first > start or span.last < end):
+                    span.first, span.last = min(span.first, start), max(span.last, end)
+                    grown = True
+
+    def _loops_around(self, op: Operation) -> Iterator[Operation]:
+        parent = op.parent_op()
+        while parent is not None and parent in self._position:
+            if isinstance(parent, scf.ForOp | scf.WhileOp):
+                yield parent
+            parent = parent.parent_op()
 
 
 def accesses_through(address: Operation) -> list[Operation]:

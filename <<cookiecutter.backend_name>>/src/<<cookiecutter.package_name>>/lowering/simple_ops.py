@@ -76,7 +76,6 @@ def unsplat(k: KernelLowering, op: Operation) -> None:
         k.set_scalar(op.results[0], tile.value)
         k.liveness.finish(op)
         return
-    k.consume(op)
     buffer = k.scheduler.materialise(tile)
     k.set_buffer(op.results[0], Buffer((), tile.element, buffer.offset, ()))
 
@@ -125,7 +124,7 @@ def reshaped(k: KernelLowering, op: Operation, tile: Tile, shape: tuple[int, ...
         for old, at in zip(long, new, strict=True):
             dims[old] = at
         return view(tile, shape, tuple(dims))
-    k.consume(op)
+    # Not consumed: the result lies in the operand's buffer.
     buffer = k.dense_tile(tile)
     return Buffer(shape, tile.element, buffer.offset, row_major(shape))
 
@@ -143,7 +142,6 @@ def join(k: KernelLowering, op: Operation) -> None:
 
 
 def split(k: KernelLowering, op: Operation) -> None:
-    k.consume(op)
     buffer = k.dense(op.operands[0])
     for result, part in zip(op.results, halves(buffer), strict=True):
         k.set_tile(result, part)

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from ..compat import ttir_pass
 from ..errors import BackendError, CompileError
-from ..extensions import load_extensions
+from ..extensions import load_all
 from ..target import BACKEND_NAME, ENV_PREFIX
 from .registry import REGISTRY, Pass
 
@@ -58,7 +58,7 @@ def _load_passes() -> None:
         if add is not None:
             REGISTRY.register(stage="ttir", name=name)(_adder(add, f"Triton's {group}.{function}."))
     load_own_passes()
-    load_extensions()
+    load_all()
 
 
 @functools.cache

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from ..errors import BackendError
-from ..extensions import source_digest
+from ..extensions import is_own, source_digest
 from ..target import BACKEND_NAME, ENV_PREFIX
 
 STAGES: Final[dict[str, str]] = {
@@ -56,9 +56,16 @@ class Pass:
 
 
 class Registry:
-    """The passes of a process. `REGISTRY` is the one that compiles kernels; tests make their own."""
+    """The passes of a process. `REGISTRY` is the one that compiles kernels; tests and other targets make their own.
 
-    def __init__(self) -> None:
+    ``stages`` is like `STAGES`; ``disable_variable`` names the environment variable that leaves passes out.
+    """
+
+    def __init__(
+        self, stages: Mapping[str, str] = STAGES, disable_variable: str = DISABLE_VARIABLE
+    ) -> None:
+        self.stages = stages
+        self.disable_variable = disable_variable
         self._passes: dict[tuple[str, str], Pass] = {}
         self._ordered: dict[str, list[Pass]] = {}
 
@@ -70,9 +77,9 @@ class Registry:
         Without anchors it runs after everything registered earlier. Registering the same function again (a module that
         was reloaded) replaces it. Raises PassError for an unknown stage or a name that is taken.
         """
-        if stage not in STAGES:
+        if stage not in self.stages:
             raise PassError(
-                f"{BACKEND_NAME}: pass {name!r}: there is no stage {stage!r}; there are {', '.join(STAGES)}"
+                f"{BACKEND_NAME}: pass {name!r}: there is no stage {stage!r}; there are {', '.join(self.stages)}"
             )
 
         def decorate(function: Function) -> Function:
@@ -101,26 +108,27 @@ class Registry:
         return self._ordered[stage]
 
     def enabled(self, stage: str) -> list[Pass]:
-        """The passes of a stage that `DISABLE_VARIABLE` does not name. Raises PassError, also for names that
+        """The passes of a stage that ``disable_variable`` does not name. Raises PassError, also for names that
         nobody has."""
-        left_out = disabled_names()
+        left_out = disabled_names(self.disable_variable)
         unknown = sorted(left_out - {p.name for p in self._passes.values()})
         if unknown:
             raise PassError(
-                f"{DISABLE_VARIABLE} names {', '.join(unknown)}; the passes are "
-                f"{', '.join(p.name for s in STAGES for p in self.passes(s))}"
+                f"{self.disable_variable} names {', '.join(unknown)}; the passes are "
+                f"{', '.join(p.name for s in self.stages for p in self.passes(s))}"
             )
         return [p for p in self.passes(stage) if p.name not in left_out]
 
     def fingerprint(self) -> str:
-        """Changes whenever compiled code may: with the passes that run, their order, and the sources of foreign ones.
+        """Changes whenever compiled code may: with foreign passes, their anchors and sources, and with what is disabled.
 
-        The sources of this package are digested elsewhere.
+        The sources of this package are digested elsewhere, so its passes need not even be imported.
         """
         digest = hashlib.sha256()
-        for stage in STAGES:
-            for p in self.enabled(stage):
-                digest.update(f"{stage}:{p.name}:{p.origin}:{source_digest(p.run)};".encode())
+        for p in self._passes.values():
+            if not is_own(p.run):
+                digest.update(f"{p.stage}:{p.name}:{p.before}:{p.after}:{source_digest(p.run)};".encode())
+        digest.update(repr(sorted(disabled_names())).encode())
         return digest.hexdigest()
 
 
@@ -128,9 +136,9 @@ def _names(anchors: str | Iterable[str]) -> tuple[str, ...]:
     return (anchors,) if isinstance(anchors, str) else tuple(anchors)
 
 
-def disabled_names() -> frozenset[str]:
-    """The names in `DISABLE_VARIABLE`."""
-    return frozenset(filter(None, (name.strip() for name in os.environ.get(DISABLE_VARIABLE, "").split(","))))
+def disabled_names(variable: str = DISABLE_VARIABLE) -> frozenset[str]:
+    """The names in the environment variable."""
+    return frozenset(filter(None, (name.strip() for name in os.environ.get(variable, "").split(","))))
 
 
 def order(passes: list[Pass]) -> list[Pass]:

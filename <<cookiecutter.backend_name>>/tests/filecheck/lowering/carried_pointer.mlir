@@ -12,22 +12,22 @@
 
 module {
   tt.func public @carried(%arg0: !tt.ptr<f32>, %arg1: !tt.ptr<f32>, %arg2: i32) attributes {noinline = false} {
-    %cst = arith.constant dense<0.000000e+00> : tensor<64xf32>
+    %cst = arith.constant dense<0.000000e+00> : tensor<16xf32>
     %c1_i32 = arith.constant 1 : i32
     %c0_i32 = arith.constant 0 : i32
-    %cst_0 = arith.constant dense<64> : tensor<64xi32>
-    %0 = tt.make_range {end = 64 : i32, start = 0 : i32} : tensor<64xi32>
-    %1 = tt.splat %arg0 : !tt.ptr<f32> -> tensor<64x!tt.ptr<f32>>
-    %2 = tt.addptr %1, %0 : tensor<64x!tt.ptr<f32>>, tensor<64xi32>
-    %3:2 = scf.for %arg3 = %c0_i32 to %arg2 step %c1_i32 iter_args(%arg4 = %2, %arg5 = %cst) -> (tensor<64x!tt.ptr<f32>>, tensor<64xf32>)  : i32 {
-      %6 = tt.load %arg4 : tensor<64x!tt.ptr<f32>>
-      %7 = arith.addf %arg5, %6 : tensor<64xf32>
-      %8 = tt.addptr %arg4, %cst_0 : tensor<64x!tt.ptr<f32>>, tensor<64xi32>
-      scf.yield %8, %7 : tensor<64x!tt.ptr<f32>>, tensor<64xf32>
+    %cst_0 = arith.constant dense<16> : tensor<16xi32>
+    %0 = tt.make_range {end = 16 : i32, start = 0 : i32} : tensor<16xi32>
+    %1 = tt.splat %arg0 : !tt.ptr<f32> -> tensor<16x!tt.ptr<f32>>
+    %2 = tt.addptr %1, %0 : tensor<16x!tt.ptr<f32>>, tensor<16xi32>
+    %3:2 = scf.for %arg3 = %c0_i32 to %arg2 step %c1_i32 iter_args(%arg4 = %2, %arg5 = %cst) -> (tensor<16x!tt.ptr<f32>>, tensor<16xf32>)  : i32 {
+      %6 = tt.load %arg4 : tensor<16x!tt.ptr<f32>>
+      %7 = arith.addf %arg5, %6 : tensor<16xf32>
+      %8 = tt.addptr %arg4, %cst_0 : tensor<16x!tt.ptr<f32>>, tensor<16xi32>
+      scf.yield %8, %7 : tensor<16x!tt.ptr<f32>>, tensor<16xf32>
     }
-    %4 = tt.splat %arg1 : !tt.ptr<f32> -> tensor<64x!tt.ptr<f32>>
-    %5 = tt.addptr %4, %0 : tensor<64x!tt.ptr<f32>>, tensor<64xi32>
-    tt.store %5, %3#1 : tensor<64x!tt.ptr<f32>>
+    %4 = tt.splat %arg1 : !tt.ptr<f32> -> tensor<16x!tt.ptr<f32>>
+    %5 = tt.addptr %4, %0 : tensor<16x!tt.ptr<f32>>, tensor<16xi32>
+    tt.store %5, %3#1 : tensor<16x!tt.ptr<f32>>
     tt.return
   }
 }

@@ -13,24 +13,24 @@
 
 module {
   tt.func public @iff(%arg0: !tt.ptr<f32>, %arg1: !tt.ptr<f32>, %arg2: i32) attributes {noinline = false} {
-    %cst = arith.constant dense<1.000000e+00> : tensor<64xf32>
-    %cst_0 = arith.constant dense<2.000000e+00> : tensor<64xf32>
+    %cst = arith.constant dense<1.000000e+00> : tensor<16xf32>
+    %cst_0 = arith.constant dense<2.000000e+00> : tensor<16xf32>
     %c3_i32 = arith.constant 3 : i32
-    %0 = tt.make_range {end = 64 : i32, start = 0 : i32} : tensor<64xi32>
-    %1 = tt.splat %arg0 : !tt.ptr<f32> -> tensor<64x!tt.ptr<f32>>
-    %2 = tt.addptr %1, %0 : tensor<64x!tt.ptr<f32>>, tensor<64xi32>
-    %3 = tt.load %2 : tensor<64x!tt.ptr<f32>>
+    %0 = tt.make_range {end = 16 : i32, start = 0 : i32} : tensor<16xi32>
+    %1 = tt.splat %arg0 : !tt.ptr<f32> -> tensor<16x!tt.ptr<f32>>
+    %2 = tt.addptr %1, %0 : tensor<16x!tt.ptr<f32>>, tensor<16xi32>
+    %3 = tt.load %2 : tensor<16x!tt.ptr<f32>>
     %4 = arith.cmpi sgt, %arg2, %c3_i32 : i32
-    %5 = scf.if %4 -> (tensor<64xf32>) {
-      %8 = arith.mulf %3, %cst_0 : tensor<64xf32>
-      scf.yield %8 : tensor<64xf32>
+    %5 = scf.if %4 -> (tensor<16xf32>) {
+      %8 = arith.mulf %3, %cst_0 : tensor<16xf32>
+      scf.yield %8 : tensor<16xf32>
     } else {
-      %8 = arith.addf %3, %cst : tensor<64xf32>
-      scf.yield %8 : tensor<64xf32>
+      %8 = arith.addf %3, %cst : tensor<16xf32>
+      scf.yield %8 : tensor<16xf32>
     }
-    %6 = tt.splat %arg1 : !tt.ptr<f32> -> tensor<64x!tt.ptr<f32>>
-    %7 = tt.addptr %6, %0 : tensor<64x!tt.ptr<f32>>, tensor<64xi32>
-    tt.store %7, %5 : tensor<64x!tt.ptr<f32>>
+    %6 = tt.splat %arg1 : !tt.ptr<f32> -> tensor<16x!tt.ptr<f32>>
+    %7 = tt.addptr %6, %0 : tensor<16x!tt.ptr<f32>>, tensor<16xi32>
+    tt.store %7, %5 : tensor<16x!tt.ptr<f32>>
     tt.return
   }
 }

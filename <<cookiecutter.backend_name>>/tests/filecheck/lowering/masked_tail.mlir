@@ -11,7 +11,7 @@
 // CHECK-NOT: masked
 // CHECK: <<cookiecutter.backend_name>>.load {{%[a-z0-9]+}} : [[TYPE:vector<[0-9]+xf32>]]
 // CHECK-NOT: masked
-// CHECK: <<cookiecutter.backend_name>>.store {{%[a-z0-9]+}} : [[TYPE]]
+// CHECK: <<cookiecutter.backend_name>>.store {{%[a-z0-9]+}}, {{%[a-z0-9]+}} : [[TYPE]]
 // CHECK-NEXT: }
 // CHECK: scf.for {{%[a-z0-9]+}} = [[FULL]] to {{%[a-z0-9]+}} step {{%[a-z0-9]+}} : i64 {
 // CHECK: [[MASK:%[a-z0-9]+]] = <<cookiecutter.backend_name>>.cmpi 2,

@@ -45,7 +45,7 @@ class Unary(Instruction, ABC):
     T: ClassVar = VarConstraint("T", AnyAttr())
     source = operand_def(T)
     result = result_def(T)
-    assembly_format = "$source attr-dict `:` type($result)"
+    ASSEMBLY: ClassVar[str] = "$source attr-dict `:` type($result)"
 
     def check(self) -> None:
         expect_elements("the operand", self.source.type, self.ELEMENTS)
@@ -74,7 +74,7 @@ class Binary(Instruction, ABC):
     lhs = operand_def(T)
     rhs = operand_def(T)
     result = result_def(T)
-    assembly_format = "$lhs `,` $rhs attr-dict `:` type($result)"
+    ASSEMBLY: ClassVar[str] = "$lhs `,` $rhs attr-dict `:` type($result)"
 
     def check(self) -> None:
         expect_elements("the operands", self.lhs.type, self.ELEMENTS)
@@ -375,7 +375,7 @@ class Fma(Instruction):
     b = operand_def(T)
     c = operand_def(T)
     result = result_def(T)
-    assembly_format = "$a `,` $b `,` $c attr-dict `:` type($result)"
+    ASSEMBLY: ClassVar[str] = "$a `,` $b `,` $c attr-dict `:` type($result)"
 
     def check(self) -> None:
         expect_elements("the operands", self.a.type, FLOATS)
@@ -454,7 +454,7 @@ class MathCall(Instruction):
     callee = prop_def(StringAttr)
     args = var_operand_def(Register)
     result = result_def(Register)
-    assembly_format = "$callee `(` $args `)` attr-dict `:` `(` type($args) `)` `->` type($result)"
+    ASSEMBLY: ClassVar[str] = "$callee `(` $args `)` attr-dict `:` `(` type($args) `)` `->` type($result)"
 
     def check(self) -> None:
         expect_elements("the result", self.result.type, FLOATS)
@@ -483,7 +483,7 @@ class CmpI(Instruction):
     lhs = operand_def(T)
     rhs = operand_def(T)
     result = result_def(Register)
-    assembly_format = "$predicate `,` $lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)"
+    ASSEMBLY: ClassVar[str] = "$predicate `,` $lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)"
 
     def check(self) -> None:
         expect_elements("the operands", self.lhs.type, INTEGERS)
@@ -502,7 +502,7 @@ class CmpF(Instruction):
     lhs = operand_def(T)
     rhs = operand_def(T)
     result = result_def(Register)
-    assembly_format = "$predicate `,` $lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)"
+    ASSEMBLY: ClassVar[str] = "$predicate `,` $lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)"
 
     def check(self) -> None:
         expect_elements("the operands", self.lhs.type, FLOATS)
@@ -521,7 +521,7 @@ class Select(Instruction):
     if_true = operand_def(T)
     if_false = operand_def(T)
     result = result_def(T)
-    assembly_format = "$condition `,` $if_true `,` $if_false attr-dict `:` type($condition) `,` type($result)"
+    ASSEMBLY: ClassVar[str] = "$condition `,` $if_true `,` $if_false attr-dict `:` type($condition) `,` type($result)"
 
     def check(self) -> None:
         condition = self.condition.type

@@ -10,11 +10,15 @@ from __future__ import annotations
 
 from abc import ABC
 from enum import Enum
-from typing import ClassVar
+from functools import cache
+from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import IntegerType, VectorType, i1, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import AnyAttr, IRDLOperation
+from xdsl.irdl.declarative_assembly_format import FormatProgram
+from xdsl.parser import Parser
+from xdsl.printer import Printer
 
 from ...target import BACKEND_NAME
 
@@ -33,10 +37,33 @@ class Unit(Enum):
     CONTROL = "control"
 
 
+@cache
+def _format_of(cls: type[Instruction]) -> FormatProgram | None:
+    return FormatProgram.from_str(cls.ASSEMBLY, cls.get_irdl_definition()) if cls.ASSEMBLY else None
+
+
 class Instruction(IRDLOperation, ABC):
     """Base of all instructions. ``UNIT`` names the unit for vector operands; scalar ones run on `Unit.SCALAR`."""
 
     UNIT: ClassVar[Unit] = Unit.VECTOR
+    ASSEMBLY: ClassVar[str] = ""
+    """The custom syntax, in xDSL's declarative format; "" for the generic one.
+
+    xDSL's own ``assembly_format`` is compiled when the class is made, for every instruction of the set in every
+    process; this is compiled when the first one is printed or parsed.
+    """
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        program = _format_of(cls)
+        return super().parse(parser) if program is None else program.parse(parser, cls)
+
+    def print(self, printer: Printer) -> None:
+        program = _format_of(type(self))
+        if program is None:
+            super().print(printer)
+        else:
+            program.print(printer, self)
 
     def verify_(self) -> None:
         from .checks import check_register

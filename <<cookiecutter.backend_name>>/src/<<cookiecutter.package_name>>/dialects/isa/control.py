@@ -118,7 +118,7 @@ class Return(Instruction):
     name = mnemonic("return")
     UNIT: ClassVar[Unit] = Unit.CONTROL
     traits = traits_def(IsTerminator())
-    assembly_format = "attr-dict"
+    ASSEMBLY: ClassVar[str] = "attr-dict"
 
 
 @irdl_op_definition
@@ -130,7 +130,7 @@ class ProgramId(Instruction):
     traits = traits_def(Pure())
     axis = prop_def(IntegerAttr[I64])
     result = result_def(i32)
-    assembly_format = "$axis attr-dict"
+    ASSEMBLY: ClassVar[str] = "$axis attr-dict"
 
     def check(self) -> None:
         expect_number("the axis", self.axis, 0, LAST_AXIS)
@@ -145,7 +145,7 @@ class NumPrograms(Instruction):
     traits = traits_def(Pure())
     axis = prop_def(IntegerAttr[I64])
     result = result_def(i32)
-    assembly_format = "$axis attr-dict"
+    ASSEMBLY: ClassVar[str] = "$axis attr-dict"
 
     def check(self) -> None:
         expect_number("the axis", self.axis, 0, LAST_AXIS)
@@ -162,7 +162,7 @@ class Trap(Instruction):
     UNIT: ClassVar[Unit] = Unit.CONTROL
     code = prop_def(IntegerAttr[I64])
     condition = operand_def(i1)
-    assembly_format = "$code `if` $condition attr-dict"
+    ASSEMBLY: ClassVar[str] = "$code `if` $condition attr-dict"
 
     def check(self) -> None:
         kernel = kernel_of(self)
@@ -177,7 +177,7 @@ class Print(Instruction):
     UNIT: ClassVar[Unit] = Unit.CONTROL
     format = prop_def(StringAttr)
     args = var_operand_def(Register)
-    assembly_format = "$format `(` $args `)` attr-dict `:` type($args)"
+    ASSEMBLY: ClassVar[str] = "$format `(` $args `)` attr-dict `:` type($args)"
 
     def check(self) -> None:
         for argument in self.args:
@@ -191,4 +191,4 @@ class Fence(Instruction):
 
     name = mnemonic("fence")
     UNIT: ClassVar[Unit] = Unit.MEMORY
-    assembly_format = "attr-dict"
+    ASSEMBLY: ClassVar[str] = "attr-dict"

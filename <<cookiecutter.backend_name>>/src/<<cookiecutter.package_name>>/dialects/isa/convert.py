@@ -36,7 +36,7 @@ class Conversion(Instruction, ABC):
     traits = traits_def(Pure())
     source = operand_def(Register)
     result = result_def(Register)
-    assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
+    ASSEMBLY: ClassVar[str] = "$source attr-dict `:` type($source) `->` type($result)"
 
     def check(self) -> None:
         expect_elements("the operand", self.source.type, self.SOURCES)
@@ -145,7 +145,7 @@ class TruncF(Narrowing):
     SOURCES: ClassVar[Elements] = ALL_FLOATS
     RESULTS: ClassVar[Elements] = ALL_FLOATS
     rounding = prop_def(StringAttr)
-    assembly_format = "$rounding `,` $source attr-dict `:` type($source) `->` type($result)"
+    ASSEMBLY: ClassVar[str] = "$rounding `,` $source attr-dict `:` type($source) `->` type($result)"
 
     def check(self) -> None:
         super().check()

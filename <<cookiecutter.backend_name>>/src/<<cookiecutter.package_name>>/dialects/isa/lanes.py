@@ -42,7 +42,7 @@ class Const(Instruction):
     traits = traits_def(Pure())
     value = prop_def(Attribute)
     result = result_def(Register)
-    assembly_format = "$value attr-dict `:` type($result)"
+    ASSEMBLY: ClassVar[str] = "$value attr-dict `:` type($result)"
 
     def check(self) -> None:
         element = element_of(self.result.type)
@@ -66,7 +66,7 @@ class LaneConst(Instruction):
     traits = traits_def(Pure())
     values = prop_def(DenseArrayBase.constr(i64))
     result = result_def(Register)
-    assembly_format = "$values attr-dict `:` type($result)"
+    ASSEMBLY: ClassVar[str] = "$values attr-dict `:` type($result)"
 
     def check(self) -> None:
         expect_elements("the result", self.result.type, INTEGERS)
@@ -88,7 +88,7 @@ class Splat(Instruction):
     traits = traits_def(Pure())
     source = operand_def(Register)
     result = result_def(Register)
-    assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
+    ASSEMBLY: ClassVar[str] = "$source attr-dict `:` type($source) `->` type($result)"
 
     def check(self) -> None:
         expect_scalar("the operand", self.source.type)
@@ -104,7 +104,7 @@ class Extract(Instruction):
     lane = prop_def(IntegerAttr[I64])
     source = operand_def(Register)
     result = result_def(Register)
-    assembly_format = "$source `[` $lane `]` attr-dict `:` type($source) `->` type($result)"
+    ASSEMBLY: ClassVar[str] = "$source `[` $lane `]` attr-dict `:` type($source) `->` type($result)"
 
     def check(self) -> None:
         expect_number("the lane", self.lane, 0, lanes_of(self.source.type) - 1)
@@ -126,7 +126,7 @@ class Shuffle(Instruction):
     lhs = operand_def(T)
     rhs = operand_def(T)
     result = result_def(Register)
-    assembly_format = "$lhs `,` $rhs `,` $lanes attr-dict `:` type($lhs) `->` type($result)"
+    ASSEMBLY: ClassVar[str] = "$lhs `,` $rhs `,` $lanes attr-dict `:` type($lhs) `->` type($result)"
 
     def check(self) -> None:
         picked = self.lanes.get_values()
@@ -148,7 +148,7 @@ class AnyTrue(Instruction):
     traits = traits_def(Pure())
     source = operand_def(Register)
     result = result_def(i1)
-    assembly_format = "$source attr-dict `:` type($source)"
+    ASSEMBLY: ClassVar[str] = "$source attr-dict `:` type($source)"
 
     def check(self) -> None:
         expect_elements("the operand", self.source.type, PREDICATES)

@@ -12,7 +12,7 @@ from ...target import MATRIX_TILE
 from .base import Instruction, Unit, mnemonic
 from .checks import expect, expect_number
 
-TYPES: Final = (("f32", "f32"), ("f64", "f64"), ("i8", "i32"), ("i32", "i32"))
+TYPES: Final = (("f32", "f32"), ("f64", "f64"), ("bf16", "f32"), ("i8", "i32"), ("i32", "i32"))
 """Types of operands and accumulator."""
 
 
@@ -22,7 +22,8 @@ class Mma(Instruction):
 
     Each tile is row major with a row pitch in elements (``lda``, ``ldb``, ``ldc``). ``m`` and ``n`` are at most the
     target's ``MATRIX_TILE``; ``k`` is any positive number. Types are those of `TYPES`; products of floats are fused
-    into the sum, in ascending order of k; i8 operands are signed, sums of integers are modulo 2^32.
+    into the sum, in ascending order of k; those of bf16 may be added in pairs, and denormals among bf16 operands be taken
+    as zero; i8 operands are signed, sums of integers are modulo 2^32.
     """
 
     name = mnemonic("mma")
@@ -38,7 +39,7 @@ class Mma(Instruction):
     acc = operand_def(i64)
     a = operand_def(i64)
     b = operand_def(i64)
-    assembly_format = (
+    ASSEMBLY: ClassVar[str] = (
         "$acc `,` $a `,` $b `tile` `(` $m `,` $n `,` $k `)` `pitch` `(` $lda `,` $ldb `,` $ldc `)` attr-dict "
         "`:` $operand_type `->` $acc_type"
     )

@@ -53,7 +53,7 @@ class ScratchAddress(Instruction):
     traits = traits_def(Pure())
     offset = prop_def(IntegerAttr[I64])
     result = result_def(i64)
-    assembly_format = "$offset attr-dict"
+    ASSEMBLY: ClassVar[str] = "$offset attr-dict"
 
     def check(self) -> None:
         kernel = kernel_of(self)
@@ -69,7 +69,7 @@ class Load(Instruction):
     UNIT: ClassVar[Unit] = Unit.MEMORY
     address = operand_def(i64)
     result = result_def(Register)
-    assembly_format = "$address attr-dict `:` type($result)"
+    ASSEMBLY: ClassVar[str] = "$address attr-dict `:` type($result)"
 
     def check(self) -> None:
         expect_elements("the result", self.result.type, STORABLE)
@@ -86,7 +86,7 @@ class LoadMasked(Instruction):
     mask = operand_def(Register)
     other = operand_def(T)
     result = result_def(T)
-    assembly_format = "$address `,` $mask `,` $other attr-dict `:` type($mask) `,` type($result)"
+    ASSEMBLY: ClassVar[str] = "$address `,` $mask `,` $other attr-dict `:` type($mask) `,` type($result)"
 
     def check(self) -> None:
         expect_elements("the result", self.result.type, STORABLE)
@@ -105,7 +105,7 @@ class Prefetch(Instruction):
     intent = prop_def(StringAttr)
     size = prop_def(IntegerAttr[I64])
     address = operand_def(i64)
-    assembly_format = "$intent $size `from` $address attr-dict"
+    ASSEMBLY: ClassVar[str] = "$intent $size `from` $address attr-dict"
 
     def check(self) -> None:
         expect_word("the intent", self.intent.data, ("read", "write"))
@@ -123,7 +123,7 @@ class Gather(Instruction):
     mask = operand_def(Register)
     other = operand_def(T)
     result = result_def(T)
-    assembly_format = (
+    ASSEMBLY: ClassVar[str] = (
         "$addresses `,` $mask `,` $other attr-dict `:` type($addresses) `,` type($mask) `,` type($result)"
     )
 
@@ -141,7 +141,7 @@ class Store(Instruction):
     UNIT: ClassVar[Unit] = Unit.MEMORY
     value = operand_def(Register)
     address = operand_def(i64)
-    assembly_format = "$value `,` $address attr-dict `:` type($value)"
+    ASSEMBLY: ClassVar[str] = "$value `,` $address attr-dict `:` type($value)"
 
     def check(self) -> None:
         expect_elements("the value", self.value.type, STORABLE)
@@ -156,7 +156,7 @@ class StoreMasked(Instruction):
     value = operand_def(Register)
     address = operand_def(i64)
     mask = operand_def(Register)
-    assembly_format = "$value `,` $address `,` $mask attr-dict `:` type($value) `,` type($mask)"
+    ASSEMBLY: ClassVar[str] = "$value `,` $address `,` $mask attr-dict `:` type($value) `,` type($mask)"
 
     def check(self) -> None:
         expect_elements("the value", self.value.type, STORABLE)
@@ -173,7 +173,7 @@ class Scatter(Instruction):
     value = operand_def(Register)
     addresses = operand_def(Register)
     mask = operand_def(Register)
-    assembly_format = (
+    ASSEMBLY: ClassVar[str] = (
         "$value `,` $addresses `,` $mask attr-dict `:` type($value) `,` type($addresses) `,` type($mask)"
     )
 
@@ -200,7 +200,7 @@ class AtomicRmw(Instruction):
     value = operand_def(T)
     mask = operand_def(Register)
     result = result_def(T)
-    assembly_format = (
+    ASSEMBLY: ClassVar[str] = (
         "$kind `,` $ordering `,` $addresses `,` $value `,` $mask attr-dict `:` type($addresses) `,` type($mask) `,` "
         "type($result)"
     )
@@ -226,7 +226,7 @@ class AtomicCas(Instruction):
     expected = operand_def(T)
     desired = operand_def(T)
     result = result_def(T)
-    assembly_format = (
+    ASSEMBLY: ClassVar[str] = (
         "$ordering `,` $addresses `,` $expected `,` $desired attr-dict `:` type($addresses) `,` type($result)"
     )
 

@@ -1,0 +1,59 @@
+"""Which buffers evaluating a tile reads, and whether they may be overwritten meanwhile."""
+
+from __future__ import annotations
+
+from .elementwise import byte_width
+from .scheduler import inputs_of
+from .tiles import Buffer, DimMap, Loaded, Node, Tile, View
+
+
+def reads(tile: Tile) -> list[tuple[Buffer | None, DimMap]]:
+    """The buffers that evaluating `tile` reads, with the maps from their dimensions to `tile`'s.
+
+    None stands for any buffer, at any place: a ``tt.gather`` loads from the scratchpad.
+    """
+    found: list[tuple[Buffer | None, DimMap]] = []
+    seen: set[tuple[int, DimMap]] = set()
+
+    def visit(current: Tile, dims: DimMap) -> None:
+        if isinstance(current, View):
+            visit(current.source, tuple(None if d is None else dims[d] for d in current.dims))
+            return
+        if (id(current), dims) in seen:
+            return
+        seen.add((id(current), dims))
+        home = current.buffer if isinstance(current, Node) else current
+        if isinstance(home, Buffer):
+            found.append((home, dims))
+            return
+        if isinstance(current, Loaded) and current.source.name == "tt.gather":
+            found.append((None, dims))
+        for part in inputs_of(current):
+            visit(part, dims)
+
+    visit(tile, tuple(range(len(tile.shape))))
+    return found
+
+
+def disturbs(home: Buffer, reader: Tile) -> bool:
+    """Whether writing `home`, in loops over its own elements, may overtake `reader`'s reading of its old contents."""
+    identity: DimMap = tuple(range(len(reader.shape)))
+    for buffer, dims in reads(reader):
+        if buffer is None:
+            return True
+        if overlap(buffer, home):
+            aligned = buffer.offset == home.offset and buffer.strides == home.strides
+            if reader.shape != home.shape or dims != identity or not aligned:
+                return True
+    return False
+
+
+def overlap(a: Buffer, c: Buffer) -> bool:
+    """Whether two buffers may have memory in common."""
+    return a.offset < end_of(c) and c.offset < end_of(a)
+
+
+def end_of(buffer: Buffer) -> int:
+    """The offset of the first byte behind a buffer."""
+    last = sum(step * (n - 1) for step, n in zip(buffer.strides, buffer.shape, strict=True))
+    return buffer.offset + (last + 1) * byte_width(buffer.element)
