@@ -99,7 +99,7 @@ class Pytest:
                     self._stop()
                 time.sleep(POLL_SECONDS)
         self._end_children()
-        self.ending = Ending(was_stopped, self._last_words())
+        self.ending = Ending(was_stopped, self._last_words(was_stopped))
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _stop(self) -> None:
@@ -117,10 +117,12 @@ class Pytest:
         except (ProcessLookupError, PermissionError):
             pass
 
-    def _last_words(self) -> str:
-        faults = self._faults.read_text(errors="replace").strip() if self._faults.exists() else ""
-        if faults:
-            return faults[:2000]
+    def _last_words(self, was_stopped: bool) -> str:
+        words = self._faults.read_text(errors="replace").strip() if self._faults.exists() else ""
+        if was_stopped:
+            return f"stopped after {self.session.timeout:g} s\n{words}"[:2000]
+        if words:
+            return words[:2000]
         status = self.process.returncode
         how = signal.Signals(-status).name if status < 0 else f"status {status}"
         output = (self.folder / "output").read_text(errors="replace").strip()

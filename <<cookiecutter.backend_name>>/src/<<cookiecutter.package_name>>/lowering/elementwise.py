@@ -30,7 +30,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ..dialects.isa import alu, convert
 from ..dialects.isa.base import element_of, like
-from ..dialects.tt_enums import PropagateNan, RoundingMode
+from ..dialects.tt_enums import CmpIPredicate, PropagateNan, RoundingMode
 from ..dialects.tt_types import PointerType
 from ..errors import UnsupportedOperation
 from ..frontend.locations import location_of
@@ -142,7 +142,52 @@ def in_float(b: Builder, args: Values, instruction: type[Operation]) -> SSAValue
 
 
 def integer(instruction: type[Operation], cost: int = CHEAP) -> Callable[[Operation], Recipe]:
-    return lambda op: Recipe(lambda b, args: b.emit(instruction, args, args[0].type), cost)
+    def compute(b: Builder, args: Values) -> SSAValue:
+        if element_of(args[0].type) == i1:
+            return b.emit(ON_PREDICATES[instruction], args, args[0].type)
+        return b.emit(instruction, args, args[0].type)
+
+    return lambda op: Recipe(compute, cost)
+
+
+ON_PREDICATES: dict[type[Operation], type[Operation]] = {
+    alu.And: alu.And,
+    alu.Or: alu.Or,
+    alu.Xor: alu.Xor,
+    alu.AddI: alu.Xor,
+    alu.SubI: alu.Xor,
+    alu.MulI: alu.And,
+    alu.MinU: alu.And,
+    alu.MaxU: alu.Or,
+    alu.MinS: alu.Or,  # a true i1 is -1
+    alu.MaxS: alu.And,
+}
+"""Integer instructions on booleans, modulo 2."""
+
+
+def compare_predicates(b: Builder, predicate: int, left: SSAValue, right: SSAValue) -> SSAValue:
+    """``arith.cmpi`` on booleans: unsigned, false < true; signed, true (-1) < false."""
+
+    def invert(value: SSAValue) -> SSAValue:
+        return b.emit(alu.Xor, [value, b.const(1, value.type)], value.type)
+
+    def less(low: SSAValue, high: SSAValue) -> SSAValue:
+        return b.emit(alu.And, [invert(low), high], low.type)
+
+    different = b.emit(alu.Xor, [left, right], left.type)
+    match CmpIPredicate(predicate):
+        case CmpIPredicate.NE:
+            return different
+        case CmpIPredicate.EQ:
+            return invert(different)
+        case CmpIPredicate.ULT | CmpIPredicate.SGT:
+            return less(left, right)
+        case CmpIPredicate.UGT | CmpIPredicate.SLT:
+            return less(right, left)
+        case CmpIPredicate.ULE | CmpIPredicate.SGE:
+            return invert(less(right, left))
+        case CmpIPredicate.UGE | CmpIPredicate.SLE:
+            return invert(less(left, right))
 
 
 def floating(instruction: type[Operation], cost: int = CHEAP) -> Callable[[Operation], Recipe]:
@@ -222,7 +267,13 @@ def bitcast(op: Operation) -> Recipe:
 
 def compare_int(op: Operation) -> Recipe:
     predicate = int_of(op.properties["predicate"])
-    return Recipe(lambda b, args: b.cmpi(predicate, args[0], args[1]))
+
+    def compute(b: Builder, args: Values) -> SSAValue:
+        if element_of(args[0].type) == i1:
+            return compare_predicates(b, predicate, args[0], args[1])
+        return b.cmpi(predicate, args[0], args[1])
+
+    return Recipe(compute)
 
 
 def compare_float(op: Operation) -> Recipe:

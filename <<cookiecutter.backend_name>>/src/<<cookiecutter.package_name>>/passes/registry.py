@@ -61,9 +61,7 @@ class Registry:
     ``stages`` is like `STAGES`; ``disable_variable`` names the environment variable that leaves passes out.
     """
 
-    def __init__(
-        self, stages: Mapping[str, str] = STAGES, disable_variable: str = DISABLE_VARIABLE
-    ) -> None:
+    def __init__(self, stages: Mapping[str, str] = STAGES, disable_variable: str = DISABLE_VARIABLE) -> None:
         self.stages = stages
         self.disable_variable = disable_variable
         self._passes: dict[tuple[str, str], Pass] = {}
@@ -120,7 +118,7 @@ class Registry:
         return [p for p in self.passes(stage) if p.name not in left_out]
 
     def fingerprint(self) -> str:
-        """Changes whenever compiled code may: with foreign passes, their anchors and sources, and with what is disabled.
+        """Changes whenever compiled code may: with foreign passes, their anchors and sources, and what is disabled.
 
         The sources of this package are digested elsewhere, so its passes need not even be imported.
         """
@@ -128,7 +126,7 @@ class Registry:
         for p in self._passes.values():
             if not is_own(p.run):
                 digest.update(f"{p.stage}:{p.name}:{p.before}:{p.after}:{source_digest(p.run)};".encode())
-        digest.update(repr(sorted(disabled_names())).encode())
+        digest.update(repr(sorted(disabled_names(self.disable_variable))).encode())
         return digest.hexdigest()
 
 

@@ -521,7 +521,9 @@ class Select(Instruction):
     if_true = operand_def(T)
     if_false = operand_def(T)
     result = result_def(T)
-    ASSEMBLY: ClassVar[str] = "$condition `,` $if_true `,` $if_false attr-dict `:` type($condition) `,` type($result)"
+    ASSEMBLY: ClassVar[str] = (
+        "$condition `,` $if_true `,` $if_false attr-dict `:` type($condition) `,` type($result)"
+    )
 
     def check(self) -> None:
         condition = self.condition.type

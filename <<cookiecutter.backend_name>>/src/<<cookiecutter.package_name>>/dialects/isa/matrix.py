@@ -21,9 +21,9 @@ class Mma(Instruction):
     """``acc[m, n] += a[m, k] * b[k, n]`` on scratchpad tiles: the outer-product unit streams ``k`` steps.
 
     Each tile is row major with a row pitch in elements (``lda``, ``ldb``, ``ldc``). ``m`` and ``n`` are at most the
-    target's ``MATRIX_TILE``; ``k`` is any positive number. Types are those of `TYPES`; products of floats are fused
-    into the sum, in ascending order of k; those of bf16 may be added in pairs, and denormals among bf16 operands be taken
-    as zero; i8 operands are signed, sums of integers are modulo 2^32.
+    target's ``MATRIX_TILE``; ``k`` is any positive number. Types are those of `TYPES`. Products of floats are fused
+    into the sum, in ascending order of k; those of bf16 may be added in pairs, and denormal bf16 operands be taken as
+    zero. i8 operands are signed, sums of integers are modulo 2^32.
     """
 
     name = mnemonic("mma")
