@@ -70,6 +70,31 @@ def test_matrix_products(host: str, operand: str, acc: str) -> None:
         np.testing.assert_array_equal(c, expected, f"{m} x {n} x {k}")
 
 
+@pytest.mark.parametrize("host", HOSTS)
+def test_products_of_bf16(host: str) -> None:
+    """Small integers: exact in bf16, and their sums in f32, in whatever order; odd lengths of k, all widths."""
+    for m, n, k in SHAPES:
+        lda, ldb, ldc = k + 3, n + 1, n + 2
+        a, b, c = (RNG.integers(-50, 50, s).astype(np.float32) for s in ((m, lda), (k, ldb), (m, ldc)))
+        expected = c.copy()
+        expected[:, :n] += a[:, :k] @ b[:, :n]
+        narrow = [(x.view(np.uint32) // 0x1_0000).astype(np.uint16) for x in (a, b)]
+        assert mma_kernel(m, n, k, (lda, ldb, ldc), "bf16", "f32", HOSTS[host])(c, *narrow) == 0
+        np.testing.assert_array_equal(c, expected, f"{m} x {n} x {k}")
+
+
+@pytest.mark.parametrize("k", [15, 16])
+def test_infinities_and_nans_of_bf16_spread(k: int) -> None:
+    """Also beside the zeros that fill up a last pair."""
+    a, b, c = np.ones((16, k), np.float32), np.ones((k, 16), np.float32), np.zeros((16, 16), np.float32)
+    a[3, k - 1], b[k - 1, 2] = np.inf, np.nan
+    narrow = [(x.view(np.uint32) // 0x1_0000).astype(np.uint16) for x in (a, b)]
+    mma_kernel(16, 16, k, (k, 16, 16), "bf16", "f32", NATIVE)(c, *narrow)
+    expected = np.full((16, 16), k, np.float32)
+    expected[3], expected[:, 2] = np.inf, np.nan
+    np.testing.assert_array_equal(c, expected)
+
+
 def test_infinities_and_nans_spread_as_in_any_product() -> None:
     a, b, c = np.ones((16, 16), np.float32), np.ones((16, 16), np.float32), np.zeros((16, 16), np.float32)
     a[3, 5], b[7, 2] = np.inf, np.nan

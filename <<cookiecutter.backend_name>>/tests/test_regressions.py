@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import triton
 import triton.language as tl
-from harness import launch
+from harness import bf16, launch
 
 INT_MAX = 2**31 - 1
 
@@ -340,3 +340,24 @@ def test_an_accumulator_that_a_carried_index_refers_to() -> None:
     out = np.zeros((2, size, size), np.int32)
     launch(carried_and_overwritten, (1,), x, out, 4, N=size)
     np.testing.assert_array_equal(out, np.stack([2 * (x @ x), x @ x + 6]))
+
+
+@triton.jit
+def multiply_add(x, y, z, out, N: tl.constexpr):
+    lanes = tl.arange(0, N)
+    tl.store(out + lanes, tl.fma(tl.load(x + lanes), tl.load(y + lanes), tl.load(z + lanes)))
+
+
+@pytest.mark.parametrize(("c", "expected"), [(2.0**-40, 0x3F82), (-(2.0**-40), 0x3F81), (0.0, 0x3F82)])
+def test_a_fused_sum_in_bf16_is_rounded_once(c: float, expected: int) -> None:
+    """1 + 3/256 lies between two numbers: the smallest `c` decides, and without one it goes to the even one."""
+    x, y = np.full(16, 1.0, np.float32), np.full(16, 1.0078125, np.float32)
+    z = np.full(16, 2.0**-8, np.float32)
+    out = bf16(np.zeros(16, np.float32))
+    launch(multiply_add, (1,), bf16(x), bf16(y), bf16(z), out, N=16)
+    np.testing.assert_array_equal(out.bits, np.full(16, 0x3F82, np.uint16))  # a tie, to even
+    tie = np.full(16, 1.01171875 * 2.0**60, np.float32)  # 1 + 3/256: 259 * 2^52 = 37 * 7 * 2^52
+    left, right = np.full(16, 37.0 * 2.0**30, np.float32), np.full(16, 7.0 * 2.0**22, np.float32)
+    assert left[0] * right[0] == tie[0]
+    launch(multiply_add, (1,), bf16(left), bf16(right), bf16(np.full(16, c, np.float32)), out, N=16)
+    np.testing.assert_array_equal(out.bits, np.full(16, expected + 0x1E00, np.uint16))

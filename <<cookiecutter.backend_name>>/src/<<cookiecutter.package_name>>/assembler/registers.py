@@ -298,15 +298,29 @@ class _Allocator:
             Register(number, ty): Register(self.places[self._find(number)], ty)
             for number, ty in self.types.items()
         }
-        for number, block in enumerate(program.blocks):
-            following = program.blocks[number + 1].label if number + 1 < len(program.blocks) else ""
+        for block in program.blocks:
             code: list[Instruction] = []
             for instruction in block.code:
                 results = tuple(known[register] for register in instruction.results)
                 operands = tuple(known[register] for register in instruction.operands)
-                if instruction.name == "move" and results == operands:
-                    continue
-                code.append(replace(instruction, results=results, operands=operands))
-            if code and code[-1].name == "jump" and code[-1].target == following:
-                code.pop()
+                if instruction.name != "move" or results != operands:
+                    code.append(replace(instruction, results=results, operands=operands))
             block.code = code
+        drop_needless_jumps(program)
+
+
+def drop_needless_jumps(program: Program) -> None:
+    """Removes jumps to the next block, and blocks that are empty."""
+    size = -1
+    while size != len(program.blocks):
+        size = len(program.blocks)
+        labels: dict[str, str] = {}
+        label = ""
+        for block in reversed(program.blocks):
+            if block.code and block.code[-1].name == "jump" and block.code[-1].target == label:
+                block.code.pop()
+            label = block.label if block.code else label
+            labels[block.label] = label
+        program.blocks = [block for block in program.blocks if block.code]
+        for instruction in program.instructions():
+            instruction.target = labels.get(instruction.target, "")

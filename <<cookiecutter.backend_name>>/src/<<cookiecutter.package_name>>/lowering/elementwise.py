@@ -36,6 +36,7 @@ from ..errors import UnsupportedOperation
 from ..frontend.locations import location_of
 from .builder import Builder
 from .extern_elementwise import lower_extern
+from .fused import multiply_add_to_odd
 from .math_ops import MATH_OPS
 
 Values = Sequence[SSAValue]
@@ -357,6 +358,14 @@ def extern(op: Operation) -> Recipe:
     return Recipe(compute, SLOW)
 
 
+def multiply_add(op: Operation) -> Recipe:
+    """Rounded once, in half precision too."""
+    element = register_element(op.results[0].type)
+    if not is_half(element):
+        return floating(alu.Fma)(op)
+    return Recipe(lambda b, args: round_to(b, multiply_add_to_odd(b, args), element), SLOW)
+
+
 def same_value(op: Operation) -> Recipe:
     return Recipe(lambda b, args: args[0], 0)
 
@@ -416,7 +425,7 @@ ELEMENTWISE: dict[str, Callable[[Operation], Recipe]] = {
     "tt.extern_elementwise": extern,
     **{name: floating(instruction, SLOW) for name, instruction in MATH_OPS.items()},
     "math.absf": floating(alu.AbsF),
-    "math.fma": floating(alu.Fma),
+    "math.fma": multiply_add,
 }
 """Every elementwise operation of Triton IR. To support another one, add its line here."""
 

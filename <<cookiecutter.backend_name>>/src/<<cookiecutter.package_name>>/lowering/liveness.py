@@ -24,6 +24,8 @@ TRANSPARENT = frozenset(
 class Liveness:
     def __init__(self) -> None:
         self._done: set[Operation] = set()
+        self._dead: set[SSAValue] = set()
+        """Values found to be dead. They stay so, unless something is reopened or pinned."""
         self._pinned: set[SSAValue] = set()
 
     def finish(self, op: Operation | None) -> None:
@@ -40,14 +42,16 @@ class Liveness:
         """`value` is not in memory any more: what computes it is needed again."""
         if value is not None and isinstance(value.owner, Operation):
             self._done.discard(value.owner)
+            self._dead.clear()
 
     def pin(self, values: Iterable[SSAValue | None]) -> None:
         """`values` are needed from now on, whatever uses them: what a loop carries reads them."""
         self._pinned.update(value for value in values if value is not None)
+        self._dead.clear()
 
     def is_live(self, value: SSAValue | None) -> bool:
         """Whether an operation that was not lowered yet needs `value`."""
-        if value is None:
+        if value is None or value in self._dead:
             return False
         seen: set[SSAValue] = set()
         todo = [value]
@@ -64,7 +68,8 @@ class Liveness:
                     continue
                 if not is_transparent(op):
                     return True
-                todo.extend(op.results)
+                todo.extend(result for result in op.results if result not in self._dead)
+        self._dead |= seen
         return False
 
 

@@ -13,8 +13,9 @@ from xdsl.traits import Pure
 from ..dialects.isa import alu, control
 from .builder import Builder
 
-FARTHEST = 64 * 1024
-"""Bytes of a tile beyond which the next one is not prefetched: it would have left the cache when it is needed."""
+FARTHEST = 8 * 1024
+"""Bytes of a tile beyond which the next one is not prefetched: it and its like would push out of the first-level cache
+what this iteration works on, and streams of several pages keep the processor's own prefetchers busy."""
 
 
 class Lookahead:

@@ -10,8 +10,7 @@ which emits loop nests.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from threading import Lock
 from typing import Protocol
 
 from xdsl.dialects.builtin import ArrayAttr, FunctionType, IntegerAttr, ModuleOp, StringAttr, TensorType, i64
@@ -62,7 +61,7 @@ def lower_module(module: ModuleOp, options: LoweringOptions) -> ModuleOp:
         raise UnsupportedOperation(
             f"a module with {len(kernels)} kernels", add_support_in="lowering/lower.py"
         )
-    with deep_recursion():
+    with deep_recursion:
         inline_calls(kernels[0], functions)
         lowered = lower_kernel(kernels[0], options.num_warps * options.warp_size)
     return ModuleOp([lowered])
@@ -111,12 +110,31 @@ def lower_kernel(function: Operation, threads: int) -> control.Kernel:
     return kernel
 
 
-@contextmanager
-def deep_recursion() -> Iterator[None]:
-    """Tiles of unrolled kernels nest thousands deep; Python frames (no C frames) nest with them."""
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(limit, 200_000))
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(limit)
+class DeepRecursion:
+    """Lets Python recurse deeply while kernels are lowered: tiles of unrolled kernels nest thousands deep.
+
+    The limit is the interpreter's, and threads compile at the same time: the last one to leave restores it.
+    """
+
+    DEPTH = 200_000
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._inside = 0
+        self._limit = 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._limit = sys.getrecursionlimit()
+                sys.setrecursionlimit(max(self._limit, self.DEPTH))
+            self._inside += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                sys.setrecursionlimit(self._limit)
+
+
+deep_recursion = DeepRecursion()

@@ -29,7 +29,10 @@ REGISTER_GROUP = 4
 
 @dataclass(slots=True)
 class Plan:
-    """How a nest runs over ``shape`` (its extents, some of them merged): loops outermost first, the step of each, lane offsets of each dimension."""
+    """How a nest runs over ``shape``, its extents, some of them merged.
+
+    The loops' dimensions outermost first, the step of each dimension, and its lane offsets.
+    """
 
     shape: Shape
     width: int
