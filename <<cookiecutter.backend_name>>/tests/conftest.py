@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from <<cookiecutter.package_name>>.dialects.op_table import use_library_dialects
 from <<cookiecutter.package_name>>.target import BACKEND_NAME, ENV_PREFIX
 
 # Before triton is imported, and inherited by child processes.
@@ -17,6 +18,9 @@ os.environ["TRITON_DEFAULT_BACKEND"] = BACKEND_NAME
 _cache = tempfile.TemporaryDirectory(prefix="triton-tests-")
 os.environ["TRITON_CACHE_DIR"] = _cache.name
 os.environ[f"{ENV_PREFIX}_VERIFY_PASSES"] = "1"
+
+# Tests look at the classes of operations.
+use_library_dialects()
 
 
 def _device_array(values: np.ndarray) -> Any:

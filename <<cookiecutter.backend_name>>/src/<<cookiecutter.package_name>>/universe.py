@@ -72,8 +72,10 @@ class TritonIR(Frontend):
 
     def parse(self, ctx: Context, input: IO[bytes], input_name: str = "input") -> ModuleOp:
         from .compat import read_ttir
+        from .dialects.op_table import use_library_dialects
         from .frontend.ttir_parser import parse_ttir
 
+        use_library_dialects()
         text = input.read().decode()
         with diagnostics():
             if self.GENERIC.search(text) is None:

@@ -34,6 +34,7 @@ import zlib
 from collections.abc import Callable, Iterable
 from typing import Any, Final, TypeVar
 
+from ..backend.kinds import PROGRAM_MAGIC as MAGIC
 from ..dialects.isa.checks import BITS
 from ..errors import CompileError
 from ..target import ARCH, BACKEND_NAME
@@ -42,7 +43,6 @@ from .opcodes import Form, Kind, check_counts, form_numbered, form_of
 from .program import Block, Immediate, Instruction, Location, Program, Register, Type
 from .text import check_register
 
-MAGIC: Final = b"\xc1ISA"
 VERSION: Final = 1
 HEADER: Final = struct.Struct("<4sHHII")
 SYMBOLS, CODE, CONSTANTS, METADATA, LINES = range(1, 6)
@@ -54,11 +54,6 @@ ELEMENTS: Final = tuple(BITS)
 TARGET: Final = f"{BACKEND_NAME} {ARCH}"
 
 T = TypeVar("T")
-
-
-def is_binary(image: bytes) -> bool:
-    """Whether it begins as our binaries do."""
-    return image.startswith(MAGIC)
 
 
 # --- writing --------------------------------------------------------------------------------------------------------

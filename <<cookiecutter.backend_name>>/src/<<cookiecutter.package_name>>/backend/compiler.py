@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from triton.backends.compiler import BaseBackend, GPUTarget
 
 from ..target import BACKEND_NAME, SCRATCHPAD_BYTES
+from .kinds import EMULATOR
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from .options import Options
 
 ISA_EXT: Final = f"{BACKEND_NAME}ir"
+ASSEMBLY_EXT: Final = f"{BACKEND_NAME}asm"
 BINARY_EXT: Final = "obj"
 
 LEAST_SHARED: Final = 64
@@ -78,8 +80,12 @@ class Backend(BaseBackend):
             )
         stages["ttir"] = partial(make_ttir, options=options)
         stages[ISA_EXT] = partial(make_isa, options=options)
-        stages["llir"] = partial(make_llir, options=options)
-        stages[BinaryStage(BINARY_EXT)] = partial(make_object, options=options)
+        if options.device_kind == EMULATOR:
+            stages[ASSEMBLY_EXT] = partial(make_assembly, options=options)
+            stages[BinaryStage(BINARY_EXT)] = partial(make_program, options=options)
+        else:
+            stages["llir"] = partial(make_llir, options=options)
+            stages[BinaryStage(BINARY_EXT)] = partial(make_object, options=options)
         call_stages_hook(self, stages, options, language)
 
 
@@ -100,10 +106,13 @@ def make_ttir(module: Any, metadata: dict[str, Any], options: Options) -> Any:
 def make_isa(module: Any, metadata: dict[str, Any], options: Options) -> ModuleOp:
     """libtriton's module -> our instructions, with the passes of both levels."""
     from ..compat import generic_ttir
+    from ..dialects.op_table import use_library_dialects
     from ..frontend.ttir_parser import parse_ttir
     from ..lowering import lower_module
-    from ..passes.pipeline import run_passes, verify_if_asked
+    from ..passes.pipeline import classes_matter, run_passes, verify_if_asked
 
+    if classes_matter():
+        use_library_dialects()
     ttir = parse_ttir(generic_ttir(module))
     verify_if_asked(ttir, "reading Triton's IR")
     run_passes("module", ttir, options)
@@ -135,11 +144,15 @@ def describe_kernel(isa: ModuleOp, metadata: dict[str, Any]) -> None:
                 return str(attribute)
 
     metadata["name"] = kernel.sym_name.data
+    describe_workspace(scratch_bytes, metadata)
+    metadata["traps"] = plain(kernel.traps)
+    metadata["parameters"] = [str(ty) for ty in kernel.function_type.inputs]
+
+
+def describe_workspace(scratch_bytes: int, metadata: dict[str, Any]) -> None:
     metadata["scratch_bytes"] = scratch_bytes
     # What does not fit the scratchpad lies behind it, in device memory: slower, not impossible.
     metadata["shared"] = min(max(scratch_bytes, LEAST_SHARED), SCRATCHPAD_BYTES)
-    metadata["traps"] = plain(kernel.traps)
-    metadata["parameters"] = [str(ty) for ty in kernel.function_type.inputs]
 
 
 def make_llir(isa: Any, metadata: dict[str, Any], options: Options) -> str:
@@ -150,7 +163,20 @@ def make_llir(isa: Any, metadata: dict[str, Any], options: Options) -> str:
 
     if isa is None:  # what Triton makes of an override file in a format it does not know
         raise CompileError(f"Triton cannot read .{ISA_EXT} files back: override the .ttir or the .llir file")
-    return run_text_passes(emit_module(isa), options)
+    return run_text_passes(emit_module(isa, producers=producers()), options)
+
+
+def producers() -> list[str]:
+    """What code comes from, in the words that Triton (since 3.9) puts into the LLVM IR of its own backends."""
+    import llvmlite
+    import llvmlite.binding as llvm
+    import triton
+
+    version = ".".join(map(str, llvm.llvm_version_info))
+    return [
+        f"Triton version {triton.__version__}",
+        f"LLVM version {version} (llvmlite {llvmlite.__version__})",
+    ]
 
 
 def make_object(text: str, metadata: dict[str, Any], options: Options) -> bytes:
@@ -158,3 +184,28 @@ def make_object(text: str, metadata: dict[str, Any], options: Options) -> bytes:
     from ..codegen.object_code import compile_llvm
 
     return compile_llvm(text)
+
+
+def make_assembly(isa: Any, metadata: dict[str, Any], options: Options) -> str:
+    """Our instructions -> assembly text on the machine's registers. For the emulator only: the allocation takes longer
+    than the rest of the compiler."""
+    from ..assembler import assemble
+    from ..assembler.text import print_program
+    from ..errors import CompileError
+
+    if isa is None:
+        raise CompileError(f"Triton cannot read .{ISA_EXT} files back: override the .ttir file")
+    program = assemble(isa)
+    describe_workspace(program.scratch_bytes, metadata)
+    return print_program(program)
+
+
+def make_program(text: Any, metadata: dict[str, Any], options: Options) -> bytes:
+    """Assembly text -> the binary that the emulator loads."""
+    from ..assembler.encoding import encode
+    from ..assembler.text import parse_program
+    from ..errors import CompileError
+
+    if text is None:
+        raise CompileError(f"Triton cannot read .{ASSEMBLY_EXT} files back: override the .ttir file")
+    return encode(parse_program(text))

@@ -14,6 +14,7 @@ from triton.backends.compiler import GPUTarget
 from triton.backends.driver import DriverBase
 
 from ..target import ARCH, BACKEND_NAME, SCRATCHPAD_BYTES
+from .kinds import EMULATOR, PROGRAM_MAGIC, selected_kind
 
 WARP_SIZE: Final = 32
 """Nominal: a program is one thread of control. Programs that size their work by it find a GPU's value, and what a GPU
@@ -22,6 +23,9 @@ prints once per thread is printed ``num_warps * WARP_SIZE`` times here too."""
 DEVICE: Final = zlib.crc32(BACKEND_NAME.encode()) & 0x7FFFFFFF
 """Number of the one device. Triton keeps compiled kernels by this number alone, whatever the driver: it must not be one
 that another driver in the process (a GPU's, with 0, 1, ...) uses too."""
+
+EMULATOR_DEVICE: Final = DEVICE ^ 1
+"""The number under which Triton keeps kernels for the emulator."""
 
 _TYPES: Final = {
     **{f"i{bits}": f"int{bits}_t" for bits in (8, 16, 32, 64)},
@@ -43,7 +47,13 @@ class Utilities:
         self, name: str, image: bytes, shared: int, device: int
     ) -> tuple[Any, int, int, int, int]:
         """Link object code. Returns (module, address of the entry point, registers, spills, most threads a program may
-        ask for). Registers and spills are nominal. Raises LoadError."""
+        ask for). Registers and spills are nominal. Raises LoadError.
+
+        A program for the emulator is its own entry point; registers and spills are real."""
+        if image.startswith(PROGRAM_MAGIC):
+            from ..emulator.launcher import load_program
+
+            return load_program(image)
         from ..runtime.loader import load_image
 
         loaded = load_image(image, name)
@@ -82,6 +92,7 @@ class Driver(DriverBase):
     def __init__(self) -> None:
         super().__init__()
         self.utils = Utilities()
+        self.device = EMULATOR_DEVICE if selected_kind() == EMULATOR else DEVICE
 
     @classmethod
     def is_active(cls) -> bool:  # pyright: ignore[reportIncompatibleMethodOverride] (untyped there)
@@ -109,7 +120,7 @@ class Driver(DriverBase):
         return GPUTarget(BACKEND_NAME, ARCH, WARP_SIZE)
 
     def get_current_device(self) -> int:
-        return DEVICE
+        return self.device
 
     def set_current_device(self, device: int) -> None:
         """There is one device."""

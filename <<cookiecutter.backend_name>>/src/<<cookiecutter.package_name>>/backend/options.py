@@ -8,6 +8,7 @@ from typing import Any
 
 from ..errors import BackendError
 from ..target import ARCH, BACKEND_NAME
+from .kinds import DEVICE_VARIABLE, KINDS, REFERENCE, selected_kind
 
 
 class OptionError(BackendError, ValueError, AssertionError):
@@ -41,6 +42,8 @@ class Options:
     extern_libs: tuple[tuple[str, str], ...] = ()
     arch: str = ARCH
     backend_name: str = BACKEND_NAME
+    device_kind: str = REFERENCE
+    """``reference`` or ``emulator``; by default what the environment says (``backend/kinds.py``)."""
     ir_override: str | None = None
     """File with IR to use in place of what a stage made (``.ttir`` or ``.llir``)."""
 
@@ -59,6 +62,10 @@ class Options:
     fpsan_homomorphic_casts: bool = False
 
     def __post_init__(self) -> None:
+        if self.device_kind not in KINDS:
+            raise OptionError(
+                f"{BACKEND_NAME}: device_kind (or {DEVICE_VARIABLE}) is {self.device_kind!r}; there are {', '.join(KINDS)}"
+            )
         for name in ("num_warps", "num_ctas"):
             count: object = getattr(self, name)
             if not isinstance(count, int) or count < 1 or count & (count - 1):
@@ -97,6 +104,7 @@ def parse_options(given: dict[str, Any]) -> Options:
 
     known = {field.name for field in fields(Options)}
     values = {name: value for name, value in given.items() if name in known and value is not None}
+    values.setdefault("device_kind", selected_kind())
     values["enable_fp_fusion"] = allow_fp_fusion(values.get("enable_fp_fusion"))
     libraries = values.get("extern_libs", ())
     if isinstance(libraries, dict):

@@ -68,6 +68,55 @@ def atomic_cas(e: Emitter, op: isa.AtomicCas) -> None:
     e.bind(op.result, e.by_lane(ty, operands, one))
 
 
+@emits(isa.Deadline)
+def deadline(e: Emitter, op: isa.Deadline) -> None:
+    total = e.call("i64", "llvm.uadd.sat.i64", ("i64", _nanoseconds(e)), ("i64", e.ref(op.budget)))
+    e.bind(op.result, total)
+
+
+@emits(isa.AtomicPoll)
+def atomic_poll(e: Emitter, op: isa.AtomicPoll) -> None:
+    ty = stored_type(e, op, op.result)
+    ordering, until = op.ordering.data, e.ref(op.deadline)
+    _check(op, ordering in isa.LOAD_ORDERINGS, f"no memory ordering of loads called {ordering!r}")
+    bits = f"i{ty.bits}"
+
+    def as_bits(value: str) -> str:
+        return e.let(f"bitcast {ty.element} {value} to {bits}") if ty.is_float else value
+
+    def one(scalars: list[str]) -> str:
+        address, expected, mask = scalars
+        with e.when(mask) as before:
+            pointer, wanted = e.let(f"inttoptr i64 {address} to ptr"), as_bits(expected)
+            again, late, done = e.label("poll"), e.label("late"), e.label("polled")
+            e.jump(again)
+            e.begin(again)
+            found = e.let(f"load atomic {ty.element}, ptr {pointer} {ordering}, align {ty.bytes}")
+            e.branch(e.let(f"icmp eq {bits} {as_bits(found)}, {wanted}"), done, late)
+            e.begin(late)
+            e.branch(e.let(f"icmp uge i64 {_nanoseconds(e)}, {until}"), done, again)
+            e.begin(done)
+        last = e.phi(ty.element)
+        last.add(found, done)
+        last.add("0.0" if ty.is_float else "0", before)
+        return last.name
+
+    operands = [(e.type(operand), e.ref(operand)) for operand in (op.addresses, op.expected, op.mask)]
+    e.bind(op.result, e.by_lane(ty, operands, one))
+
+
+CLOCK_MONOTONIC: Final = 1
+
+
+def _nanoseconds(e: Emitter) -> str:
+    """The time of POSIX's monotonic clock, from a struct of seconds and nanoseconds."""
+    time = e.stack("[2 x i64]", "time")
+    e.call("i32", "clock_gettime", ("i32", str(CLOCK_MONOTONIC)), ("ptr", time))
+    seconds = e.let(f"load i64, ptr {time}")
+    rest = e.let(f"load i64, ptr {e.let(f'getelementptr i64, ptr {time}, i64 1')}")
+    return e.let(f"add i64 {e.let(f'mul i64 {seconds}, 1000000000')}, {rest}")
+
+
 def _compare_and_swap(
     e: Emitter, pointer: str, bits: str, expected: str, desired: str, ordering: str
 ) -> tuple[str, str]:
@@ -99,6 +148,6 @@ def _add_narrow(e: Emitter, ty: RegisterType, pointer: str, value: str, ordering
     return old.name
 
 
-def _check(op: isa.AtomicRmw | isa.AtomicCas, condition: bool, message: str) -> None:
+def _check(op: isa.AtomicRmw | isa.AtomicCas | isa.AtomicPoll, condition: bool, message: str) -> None:
     if not condition:
         raise UnsupportedOperation(message, location=location_of(op), add_support_in="codegen/atomics.py")

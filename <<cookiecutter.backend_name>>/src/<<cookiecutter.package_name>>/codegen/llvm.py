@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects.builtin import ModuleOp
 
 from ..dialects.isa.control import Kernel
@@ -15,10 +17,11 @@ FAMILIES = (alu, atomics, convert, lanes, memory, matrix)
 """Imported for the instructions they enter into the emission table."""
 
 
-def emit_module(isa_module: ModuleOp, host: HostFeatures | None = None) -> str:
+def emit_module(isa_module: ModuleOp, host: HostFeatures | None = None, producers: Sequence[str] = ()) -> str:
     """LLVM IR with one function ``i32 NAME(ptr args, ptr scratch, ptr launch, i64 first, i64 last)`` a kernel.
 
-    The code suits `host`, by default the CPU of this process. Raises `CompileError` (`UnsupportedOperation`
+    The code suits `host`, by default the CPU of this process. `producers` are programs and their versions, noted
+    as the module's origin. Raises `CompileError` (`UnsupportedOperation`
     for what has no machine code).
     """
     module = Module(host or HostFeatures.current())
@@ -26,4 +29,7 @@ def emit_module(isa_module: ModuleOp, host: HostFeatures | None = None) -> str:
         if not isinstance(op, Kernel):
             raise CompileError(f"a module of instructions holds kernels only, but not {op.name}")
         module.functions[op.sym_name.data] = emit_kernel(Emitter(module), op)
-    return module.text()
+    notes = [f'!{i} = !{{!"{producer}"}}' for i, producer in enumerate(producers)]
+    if notes:
+        notes.insert(0, f"!llvm.ident = !{{{', '.join(f'!{i}' for i in range(len(producers)))}}}")
+    return "\n".join([module.text(), *notes])

@@ -1,12 +1,15 @@
 """From the name of an operation to its class.
 
 Classes come from `tt`, from our replacements of `arith` operations, from xDSL's own dialects, or are made on
-the spot.
+the spot. xDSL's `arith` and `math` take a sixth of a first compilation to import, and the lowering goes by names: so their
+operations are opaque until `use_library_dialects` is called, as it is for whoever looks at classes (passes on the module,
+the verifier, ``opt``).
 """
 
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Final
 
 from xdsl.ir import Dialect, Operation
 from xdsl.irdl import traits_def
@@ -34,6 +37,9 @@ class OpaqueOp(Operation):
     traits = traits_def()
 
 
+_LIBRARY: Final = ("xdsl.dialects.arith:Arith", "xdsl.dialects.math:Math")
+_library_wanted = False
+
 _classes: dict[str, type[Operation]] = {}
 _loaded: set[str] = set()
 
@@ -53,9 +59,25 @@ def _load(namespace: str) -> None:
     if namespace in _loaded:
         return
     for place in _DIALECTS.get(namespace, ()):
+        if place in _LIBRARY and not _library_wanted:
+            continue
         module, _, attribute = place.partition(":")
         dialect = getattr(import_module(module, __package__), attribute)
         assert isinstance(dialect, Dialect)
         for cls in dialect.operations:
             _classes.setdefault(cls.name, cls)
     _loaded.add(namespace)
+
+
+def library_wanted() -> bool:
+    """Whether operations and attributes of xDSL's `arith` and `math` get xDSL's classes."""
+    return _library_wanted
+
+
+def use_library_dialects() -> None:
+    """From now on modules are read with xDSL's classes for `arith` and `math`."""
+    global _library_wanted
+    if not _library_wanted:
+        _library_wanted = True
+        _classes.clear()
+        _loaded.clear()

@@ -8,7 +8,6 @@ read (`op_table`). Operands are named as in xDSL.
 
 from __future__ import annotations
 
-from xdsl.dialects.arith import FastMathFlagsAttr, IntegerOverflowAttr
 from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i1
 from xdsl.ir import Attribute, Dialect
 from xdsl.irdl import (
@@ -62,7 +61,7 @@ class CmpiOp(_Compare):
 class CmpfOp(_Compare):
     name = "arith.cmpf"
     predicate = prop_def(IntegerAttr)
-    fastmath = opt_prop_def(FastMathFlagsAttr)
+    fastmath = opt_prop_def(Attribute)
     lhs = operand_def()
     rhs = operand_def()
     result = result_def()
@@ -115,7 +114,7 @@ class ExtUIOp(_Cast):
 @irdl_op_definition
 class TruncIOp(_Cast):
     name = "arith.trunci"
-    overflowFlags = opt_prop_def(IntegerOverflowAttr)
+    overflowFlags = opt_prop_def(Attribute)
 
 
 @irdl_op_definition
@@ -142,7 +141,7 @@ class FPToUIOp(_Cast):
 @irdl_op_definition
 class ExtFOp(_Cast):
     name = "arith.extf"
-    fastmath = opt_prop_def(FastMathFlagsAttr)
+    fastmath = opt_prop_def(Attribute)
 
 
 @irdl_op_definition
@@ -151,7 +150,7 @@ class TruncFOp(_Cast):
 
     name = "arith.truncf"
     roundingmode = opt_prop_def(Attribute)
-    fastmath = opt_prop_def(FastMathFlagsAttr)
+    fastmath = opt_prop_def(Attribute)
 
 
 @irdl_op_definition
@@ -164,7 +163,7 @@ class RemFOp(_Elementwise):
     """The remainder with the sign of `lhs` (C's ``fmod``)."""
 
     name = "arith.remf"
-    fastmath = opt_prop_def(FastMathFlagsAttr)
+    fastmath = opt_prop_def(Attribute)
     lhs = operand_def()
     rhs = operand_def()
     result = result_def()

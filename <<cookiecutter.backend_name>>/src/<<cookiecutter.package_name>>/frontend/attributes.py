@@ -12,7 +12,6 @@ from collections.abc import Callable
 from math import prod
 from typing import Any, TypeVar
 
-from xdsl.dialects.arith import FastMathFlagsAttr, IntegerOverflowAttr, IntegerOverflowFlag
 from xdsl.dialects.builtin import (
     ArrayAttr,
     BFloat16Type,
@@ -47,10 +46,10 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     i64,
 )
-from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
+from ..dialects.op_table import library_wanted
 from ..dialects.tt_types import CachePolicyAttr, ForeignAttr, ForeignType, PointerType, TensorDescType
 from .cursor import INTEGER, WORD, Cursor, Unreadable, unescape
 from .dense import element_bytes, float_bytes, raw_bytes
@@ -83,6 +82,10 @@ _PLAIN_TYPE = re.compile(r"(?:tensor|![\w.$]+)<[^<>\"]*(?:<[^<>\"]*>)?>|[a-z]\w*
 """The text of nearly every type in TTIR; what it does not match (or is not cached yet) is read piece by
 piece.
 """
+
+CONSTANT_SPACE = 4
+"""The address space of ``tl.const`` pointers, by the number that LLVM's GPU targets give it."""
+
 _DIMENSION = re.compile(r"(\d+|\?)x")
 _NUMBER = re.compile(r"-?(?:0x[0-9A-Fa-f]+|\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)")
 _SYMBOL = re.compile(r'@(?:"((?:[^"\\]|\\.)*)"|([A-Za-z_][\w$.-]*))')
@@ -211,7 +214,7 @@ class AttributeReader(Cursor):
         if name == "tt.ptr":
             self.expect("<")
             pointee = self.type()
-            space = int(self.match(INTEGER, "the number of an address space")[0]) if self.accept(",") else 1
+            space = self._address_space() if self.accept(",") else 1
             self.expect(">")
             return PointerType(pointee, space)
         if name == "tt.tensordesc":
@@ -232,6 +235,12 @@ class AttributeReader(Cursor):
         if self.text.startswith("<", self.position):
             self.balanced()
         return ForeignType(StringAttr(self.text[start : self.position]))
+
+    def _address_space(self) -> int:
+        """A number; Triton 3.9 spells the one of ``tl.const`` pointers."""
+        if self.accept('"constant"'):
+            return CONSTANT_SPACE
+        return int(self.match(INTEGER, 'the number of an address space, or "constant"')[0])
 
     def function_type(self) -> tuple[list[Attribute], list[Attribute]]:
         """``(t, t) -> t`` or ``(t, t) -> (t, t)``."""
@@ -318,7 +327,7 @@ class AttributeReader(Cursor):
             location = inner._location_body()
             if location is not None:
                 return location
-        if (flags := _FLAG_ATTRIBUTES.get(name)) is not None:
+        if library_wanted() and (flags := _FLAG_ATTRIBUTES.get(name)) is not None:
             try:
                 return flags([flag.strip() for flag in body[1:-1].split(",")])
             except ValueError:
@@ -493,11 +502,23 @@ _BY_KEYWORD: dict[str, Callable[[AttributeReader], Attribute]] = {
     "strided": _opaque,
 }
 
-_FLAG_ATTRIBUTES: dict[str, Callable[[Any], Attribute]] = {
-    "arith.overflow": lambda flags: IntegerOverflowAttr(
-        "none" if flags == ["none"] else [IntegerOverflowFlag(flag) for flag in flags]
-    ),
-    "arith.fastmath": lambda flags: FastMathFlagsAttr(
+
+def _overflow(flags: list[str]) -> Attribute:
+    from xdsl.dialects.arith import IntegerOverflowAttr, IntegerOverflowFlag
+
+    return IntegerOverflowAttr("none" if flags == ["none"] else [IntegerOverflowFlag(flag) for flag in flags])
+
+
+def _fastmath(flags: list[str]) -> Attribute:
+    from xdsl.dialects.arith import FastMathFlagsAttr
+    from xdsl.dialects.utils import FastMathFlag
+
+    return FastMathFlagsAttr(
         flags[0] if flags in (["none"], ["fast"]) else [FastMathFlag(flag) for flag in flags]
-    ),
+    )  # type: ignore[arg-type]
+
+
+_FLAG_ATTRIBUTES: dict[str, Callable[[list[str]], Attribute]] = {
+    "arith.overflow": _overflow,
+    "arith.fastmath": _fastmath,
 }

@@ -19,7 +19,7 @@ from xdsl.irdl import traits_def
 from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import VerifyException
 
-from ..dialects.op_table import operation_class
+from ..dialects.op_table import library_wanted, operation_class
 from ..errors import CompileError
 from .attributes import Aliases, AttributeReader, remember
 from .cursor import Unreadable
@@ -238,7 +238,7 @@ class _Parser:
         if alias := _ALIASED_LOCATION.search(text):
             key = text[: alias.start()]
         # What follows a region differs in grammar from what follows a head: tell the keys apart.
-        cache_key = ")" + key if after_regions else key
+        cache_key = f"{')' if after_regions else ''}{'L' if library_wanted() else ''}{key}"
         rest = _rests.get(cache_key)
         if rest is None:
             reader = AttributeReader(key, self.aliases)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IntegerAttr, i1
+from xdsl.dialects.builtin import IntegerAttr, i1, i64
 from xdsl.ir import Operation, SSAValue
 
 from ..dialects.isa import control, memory
@@ -11,7 +11,7 @@ from .elementwise import ints_of, register_element, shape_of
 from .evaluate import Evaluator, from_memory, memory_element, to_memory
 from .kernel import Handler, KernelLowering
 from .roots import AtomicUpdate, Store, atomic
-from .tiles import Loaded
+from .tiles import Loaded, Uniform
 
 RMW_KINDS: dict[RMWOp, str] = {
     RMWOp.AND: "and",
@@ -92,19 +92,45 @@ def atomic_cas(k: KernelLowering, op: Operation) -> None:
     update(k, op, "cas", pointer, value, None, expected)
 
 
+def atomic_load(k: KernelLowering, op: Operation) -> None:
+    pointer, *mask = op.operands
+    at_once = k.b.const(0, i64)
+    update(k, op, "load", pointer, None, mask[0] if mask else None, None, at_once)
+
+
+def atomic_store(k: KernelLowering, op: Operation) -> None:
+    pointer, value, *mask = op.operands
+    update(k, op, "xchg", pointer, value, mask[0] if mask else None, None)
+
+
+def atomic_poll(k: KernelLowering, op: Operation) -> None:
+    """Waits for one element after the other; the timeout is for all of them together.
+
+    What is waited for has to come from another thread: programs of one thread run one after the other.
+    """
+    pointer, expected, *budget = op.operands
+    k.scheduler.flush()
+    deadline = k.b.const(-1, i64)
+    if budget:
+        clock = memory.Deadline.create(operands=[k.scalar(budget[0])], result_types=[i64])
+        deadline = k.b.insert(clock).results[0]
+    update(k, op, "poll", pointer, expected, None, None, deadline)
+
+
 def update(
     k: KernelLowering,
     op: Operation,
     kind: str,
     pointer: SSAValue,
-    value: SSAValue,
+    value: SSAValue | None,
     mask: SSAValue | None,
     expected: SSAValue | None,
+    deadline: SSAValue | None = None,
 ) -> None:
-    """An atomic update; it is ordered against every other access of the program."""
+    """An atomic operation (see `roots.atomic`); it is ordered against every other access of the program."""
     ordering = ORDERINGS[MemSemantic(int_property(op, "sem"))]
-    result = op.results[0]
-    shape = shape_of(result.type)
+    result = op.results[0] if op.results else None
+    shape = shape_of(pointer.type)
     k.scheduler.settle_loads()
     if shape is None:
         e = Evaluator(k.b, 1, k.b.depth)
@@ -113,14 +139,16 @@ def update(
             kind,
             ordering,
             k.scalar(pointer),
-            k.scalar(value),
+            zero(k, result) if value is None else k.scalar(value),
             k.scalar(mask) if mask is not None else k.b.const(1, i1),
             None if expected is None else k.scalar(expected),
+            deadline,
         )
-        k.set_scalar(result, old)
+        if result is not None:
+            k.set_scalar(result, old)
         k.consume(op)
         return
-    wanted = k.allocate(result) if result.uses.get_length() else None
+    wanted = k.allocate(result) if result is not None and result.uses.get_length() else None
     k.scheduler.add(
         AtomicUpdate(
             shape,
@@ -128,15 +156,23 @@ def update(
             kind,
             ordering,
             k.tile(pointer),
-            k.tile(value),
+            Uniform(shape, register_element(result.type), zero(k, result))
+            if value is None
+            else k.tile(value),
             k.optional_tile(mask, shape),
             k.optional_tile(expected, shape),
             wanted,
+            deadline,
         )
     )
     k.scheduler.flush()
-    if wanted is not None:
+    if result is not None and wanted is not None:
         k.set_buffer(result, wanted)
+
+
+def zero(k: KernelLowering, like: SSAValue) -> SSAValue:
+    """0 as an element of the tensor or scalar `like`."""
+    return k.b.const(0, register_element(like.type))
 
 
 def barrier(k: KernelLowering, op: Operation) -> None:
@@ -163,6 +199,9 @@ HANDLERS: dict[str, Handler] = {
     "tt.store": store,
     "tt.atomic_rmw": atomic_rmw,
     "tt.atomic_cas": atomic_cas,
+    "tt.atomic_load": atomic_load,
+    "tt.atomic_store": atomic_store,
+    "tt.atomic_poll": atomic_poll,
     "ttg.barrier": barrier,
     "gpu.barrier": barrier,
     "ttg.local_barrier": barrier,

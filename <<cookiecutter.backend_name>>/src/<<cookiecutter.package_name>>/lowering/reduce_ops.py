@@ -1,4 +1,4 @@
-"""Handlers of reductions, scans, histograms and gathers along an axis."""
+"""Handlers of reductions, histograms and gathers along an axis; scans are in `scan.py`."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from .elementwise import byte_width, register_element, shape_of
 from .evaluate import Evaluator, Index
 from .kernel import Handler, KernelLowering
 from .memory_ops import int_property
-from .nest import Contents, make_plan
 from .roots import Reduction
+from .scan import scan
 from .tiles import Elementwise, Linear, Loaded, Tile, Uniform
 
 
@@ -28,62 +28,6 @@ def reduce(k: KernelLowering, op: Operation) -> None:
         k.set_buffer(result, buffer)
     root = Reduction(tiles[0].shape, op, axis, tiles, combine, results)
     k.scheduler.add(root)
-
-
-def scan(k: KernelLowering, op: Operation) -> None:
-    """An inclusive scan: a sequential loop along the axis, over vectors of the other dimensions where there are any."""
-    axis, backwards = int_property(op, "axis"), bool(int_property(op, "reverse"))
-    k.consume(op)
-    sources = [k.dense(operand) for operand in op.operands]
-    shape = sources[0].shape
-    combine = Combine(op.regions[0].block, k.scalar)
-    results = [k.allocate(result) for result in op.results]
-    b = k.b
-    last = len(shape) - 1
-    others = tuple(1 if d == axis else n for d, n in enumerate(shape))
-    plan = make_plan(others, Contents(), None) if axis != last else None
-    e = Evaluator(b, plan.width if plan else 1, b.depth)
-    point = [e.zero] * len(shape)
-
-    def at(index: SSAValue) -> None:
-        where = b.subi(b.const(shape[axis] - 1, i64), index) if backwards else index
-        point[axis] = Index(where)
-
-    def read() -> list[SSAValue]:
-        return [e.vector_value(source, tuple(point)) for source in sources]
-
-    def along() -> None:
-        at(b.const(0, i64))
-        totals = read()
-        for buffer, total in zip(results, totals, strict=True):
-            e.write(buffer, tuple(point), total)
-        if shape[axis] == 1:
-            return
-        index, carried = b.open_loop([total.type for total in totals])
-        at(index)
-        sums = combine(b, carried, read())
-        for buffer, total in zip(results, sums, strict=True):
-            e.write(buffer, tuple(point), total)
-        b.close_loop(b.const(1, i64), b.const(shape[axis], i64), b.const(1, i64), totals, sums)
-
-    def loops(dim: int) -> None:
-        if dim == len(shape):
-            along()
-            return
-        lanes, step = (plan.lanes[dim], plan.steps[dim]) if plan else (None, 1)
-        if dim == axis or shape[dim] <= step:
-            if dim != axis:
-                point[dim] = Index(b.const(0, i64), lanes)
-            loops(dim + 1)
-            return
-        index, _ = b.open_loop()
-        point[dim] = Index(index, lanes)
-        loops(dim + 1)
-        b.close_loop(b.const(0, i64), b.const(shape[dim], i64), b.const(step, i64), [], [])
-
-    loops(0)
-    for result, buffer in zip(op.results, results, strict=True):
-        k.set_buffer(result, buffer)
 
 
 def gather(k: KernelLowering, op: Operation) -> None:

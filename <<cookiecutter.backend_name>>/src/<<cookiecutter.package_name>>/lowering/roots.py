@@ -109,7 +109,7 @@ class Reduction(Root):
 
 @dataclass(eq=False, slots=True)
 class AtomicUpdate(Root):
-    """``tt.atomic_rmw``, or ``tt.atomic_cas`` (``kind`` "cas", with ``expected``). ``old`` takes the old values."""
+    """``tt.atomic_rmw`` and its like; `atomic` says which there are. ``old`` takes the result."""
 
     kind: str
     ordering: str
@@ -118,6 +118,7 @@ class AtomicUpdate(Root):
     mask: Tile | None
     expected: Tile | None
     old: Buffer | None
+    deadline: SSAValue | None = None
 
     def inputs(self) -> Sequence[Tile]:
         return [t for t in (self.pointer, self.value, self.mask, self.expected) if t is not None]
@@ -131,7 +132,7 @@ class AtomicUpdate(Root):
         def update() -> None:
             mask, _ = e.mask(self.mask, point)
             expected = None if self.expected is None else e.vector_value(self.expected, point)
-            old = atomic(e, self.kind, self.ordering, addresses, value, mask, expected)
+            old = atomic(e, self.kind, self.ordering, addresses, value, mask, expected, self.deadline)
             if self.old is not None:
                 e.write(self.old, point, old)
 
@@ -146,12 +147,24 @@ def atomic(
     value: SSAValue,
     mask: SSAValue | None,
     expected: SSAValue | None,
+    deadline: SSAValue | None = None,
 ) -> SSAValue:
-    """Inserts one atomic instruction on scalars or vectors; gives the old values."""
+    """Inserts one atomic instruction on scalars or vectors; gives the old values.
+
+    `kind` is one of `memory.ATOMICS`; or "cas", with an `expected`; or, with a `deadline`, "load" (the value is
+    of no account) or "poll" (for `value`; gives whether it came).
+    """
     count = lanes_of(addresses.type)
     order = {"ordering": StringAttr(ordering)}
+    if deadline is not None:
+        predicate = e.b.splat(mask if mask is not None else e.b.const(1, i1), count)
+        op: Operation = memory.AtomicPoll.create(
+            operands=[addresses, value, predicate, deadline], result_types=[value.type], properties=order
+        )
+        found = e.b.insert(op).results[0]
+        return e.b.cmpi(0, found, value) if kind == "poll" else found
     if expected is not None:
-        op: Operation = memory.AtomicCas.create(
+        op = memory.AtomicCas.create(
             operands=[addresses, expected, value], result_types=[value.type], properties=order
         )
     else:

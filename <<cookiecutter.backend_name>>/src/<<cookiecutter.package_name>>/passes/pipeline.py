@@ -111,6 +111,12 @@ def run_passes(stage: str, module: Any, options: Any) -> None:
         verify_if_asked(module, f"pass {p.name!r} ({p.origin}) of stage {stage!r}")
 
 
+def classes_matter() -> bool:
+    """Whether anything looks at the classes of the imported module's operations, beside the lowering."""
+    load_passes()
+    return bool(REGISTRY.enabled("module")) or _is_set(VERIFY_VARIABLE)
+
+
 def verify_if_asked(module: Any, maker: str) -> None:
     """Verify an xDSL module if `VERIFY_VARIABLE` says so. Raises CompileError, in which `maker` takes the blame."""
     if _is_set(VERIFY_VARIABLE):

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from ..backend.kinds import EMULATOR
 from ..errors import BackendError, LaunchError
 from ..target import BACKEND_NAME
 from .packing import FORMATS, Signature, bfloat16_bits, convert_all, fast_expression, read_signature
@@ -64,6 +65,10 @@ def make_launcher(src: Any, metadata: Any) -> Callable[..., None]:
     parameter of the kernel, constexprs included. It returns when the grid has run. It raises LaunchError for arguments
     that do not fit, DeviceAssertion if a program trapped, MemoryError if there is no memory for workspaces.
     """
+    if getattr(metadata, "device_kind", "") == EMULATOR:
+        from ..emulator.launcher import make_emulator_launcher
+
+        return make_emulator_launcher(src, metadata)
     signature = read_signature(src.signature)
     _check_parameter_count(signature, metadata)
     cooperative = bool(getattr(metadata, "launch_cooperative_grid", False))
@@ -87,7 +92,7 @@ def make_launcher(src: Any, metadata: Any) -> Callable[..., None]:
         "pack": layout.pack,
         "pack_carefully": careful.pack,
         "run": run_function(),
-        "failure": _Traps(str(metadata.name), tuple(metadata.traps)).failure,
+        "failure": Traps(str(metadata.name), tuple(metadata.traps)).failure,
         "thread_count": thread_count,
         "cooperative_threads": _cooperative_threads,
         "bfloat16_bits": bfloat16_bits,
@@ -178,7 +183,7 @@ def _grid_size(axis: str, size: Any) -> int:
     return int(number)
 
 
-class _Traps:
+class Traps:
     """What the codes mean that a kernel can stop with. ``table``: ``[kind, message, file, line]`` for codes
     from 1 on."""
 

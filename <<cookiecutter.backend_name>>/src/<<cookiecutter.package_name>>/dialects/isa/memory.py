@@ -43,6 +43,9 @@ ATOMICS: Final = {
 ORDERINGS: Final = ("monotonic", "acquire", "release", "acq_rel", "seq_cst")
 """LLVM's names of memory orderings, the weakest first."""
 
+LOAD_ORDERINGS: Final = ("monotonic", "acquire", "seq_cst")
+"""Those that a load can have."""
+
 
 @irdl_op_definition
 class ScratchAddress(Instruction):
@@ -234,6 +237,49 @@ class AtomicCas(Instruction):
         expect_word("the ordering", self.ordering.data, ORDERINGS)
         expect_elements("the values", self.desired.type, STORABLE)
         expect_addresses("the addresses", self.addresses.type, self.desired.type)
+
+
+@irdl_op_definition
+class Deadline(Instruction):
+    """The time, on the core's clock of nanoseconds, that it will be ``budget`` nanoseconds from now.
+
+    All times are unsigned; the latest, 2^64 - 1, never comes.
+    """
+
+    name = mnemonic("deadline")
+    UNIT: ClassVar[Unit] = Unit.SCALAR
+    budget = operand_def(i64)
+    result = result_def(i64)
+    ASSEMBLY: ClassVar[str] = "$budget attr-dict"
+
+
+@irdl_op_definition
+class AtomicPoll(Instruction):
+    """Loads from each address where ``mask`` is set until ``expected`` is there, or the ``deadline`` has come.
+
+    Lanes in ascending order. Gives what was loaded last, 0 in dead lanes. Each address is loaded from at least
+    once: with a deadline of 0 this is an atomic load. Compares bits.
+    """
+
+    name = mnemonic("atomic.poll")
+    UNIT: ClassVar[Unit] = Unit.MEMORY
+    T: ClassVar = VarConstraint("T", AnyAttr())
+    ordering = prop_def(StringAttr)
+    addresses = operand_def(Register)
+    expected = operand_def(T)
+    mask = operand_def(Register)
+    deadline = operand_def(i64)
+    result = result_def(T)
+    ASSEMBLY: ClassVar[str] = (
+        "$ordering `,` $addresses `,` $expected `,` $mask `until` $deadline attr-dict `:` type($addresses) `,` "
+        "type($mask) `,` type($result)"
+    )
+
+    def check(self) -> None:
+        expect_word("the ordering", self.ordering.data, LOAD_ORDERINGS)
+        expect_elements("the values", self.expected.type, STORABLE)
+        expect_addresses("the addresses", self.addresses.type, self.expected.type)
+        expect_mask("the mask", self.mask.type, self.expected.type)
 
 
 def scratch_offset(offset: int) -> IntegerAttr:

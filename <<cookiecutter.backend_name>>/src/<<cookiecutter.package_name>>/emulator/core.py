@@ -1,0 +1,141 @@
+"""Runs a program over a grid, one program instance after the other, block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ..assembler.errors import EncodingError
+from ..assembler.program import Block, Instruction, Program, RegisterFile
+from . import alu, control, convert, lanes, matrix, memory
+from .analysis import Analysis, analyse, cells_of
+from .machine import Buffer, Machine, ProgramTrap, Step, View, fault
+from .steps import step_of
+
+FAMILIES = (alu, control, convert, lanes, matrix, memory)
+"""Imported for the instructions they enter into the table of steps."""
+
+JUMPS = frozenset(("jump", "branch", "branch.unless", "return"))
+END = -1
+
+
+class Core:
+    """A program, ready to run on the memory of one launch.
+
+    ``counts``: how often each block ran. ``machine.memory.traffic``: bytes moved so far.
+    """
+
+    def __init__(
+        self, program: Program, arguments: View, buffers: Sequence[Buffer], pointers: Sequence[int]
+    ) -> None:
+        """``arguments``: 8 bytes for each parameter. ``buffers``: memory that may be accessed; ``pointers``: the
+        parameters that point to it (addresses that come from elsewhere are taken on trust).
+
+        Raises UnsupportedOperation for an instruction that the emulator does not know.
+        """
+        self.machine = Machine(program, arguments, buffers)
+        analysis = analyse(program, pointers)
+        self.machine.unknown = analysis.unknown
+        self.counts = [0] * len(program.blocks)
+        self._written = _Written() if analysis.unwritten else None
+        numbers = {block.label: number for number, block in enumerate(program.blocks)}
+        self._steps = [self._compile(block, analysis) for block in program.blocks]
+        self._exits = [self._exit(block, number, numbers) for number, block in enumerate(program.blocks)]
+
+    def run(self, grid: Sequence[int], first: int = 0, last: int | None = None) -> int:
+        """Programs ``first <= id < last``, by default all of the grid. Returns 0, or the code of the trap that ended it.
+
+        Raises EmulatorFault for what the machine does not define.
+        """
+        x, y, z = grid
+        self.machine.grid[:] = grid
+        with np.errstate(all="ignore"):
+            for number in range(first, x * y * z if last is None else last):
+                self.machine.begin_program(number % x, number // x % y, number // (x * y))
+                if self._written is not None:
+                    self._written.cells = 0
+                try:
+                    self._run_program()
+                except ProgramTrap as trap:
+                    return trap.code
+        return 0
+
+    def _run_program(self) -> None:
+        counts, steps, exits = self.counts, self._steps, self._exits
+        number = 0
+        while number != END:
+            counts[number] += 1
+            for step in steps[number]:
+                step()
+            number = exits[number]()
+
+    def _compile(self, block: Block, analysis: Analysis) -> list[Step]:
+        steps: list[Step] = []
+        for instruction in block.code:
+            is_jump = instruction.name in JUMPS
+            if is_jump and instruction is not block.code[-1]:
+                raise EncodingError(f"block {block.label} goes on after a {instruction.name}")
+            step: Step = _nothing if is_jump else step_of(self.machine, instruction)
+            if self._written is not None:
+                checked = id(instruction) in analysis.unwritten
+                step = self._written.checked(instruction, step, check=checked)
+            if not is_jump or self._written is not None:
+                steps.append(step)
+        return steps
+
+    def _exit(self, block: Block, number: int, numbers: dict[str, int]) -> Callable[[], int]:
+        """What gives the block to go on with."""
+        last = block.code[-1] if block.code else None
+        following = number + 1
+        if last is not None and last.name == "return":
+            return lambda: END
+        if last is not None and last.name == "jump":
+            target = numbers[last.target]
+            return lambda: target
+        if following == len(numbers):
+            raise EncodingError(f"the program's last block, {block.label}, does not end with return")
+        if last is None or last.name not in JUMPS:
+            return lambda: following
+        (condition,) = (self.machine.view(register) for register in last.operands)
+        target = numbers[last.target]
+        if last.name == "branch":
+            return lambda: target if condition[0] else following
+        return lambda: following if condition[0] else target
+
+
+class _Written:
+    """Which registers were written so far, for programs that may read one before."""
+
+    def __init__(self) -> None:
+        self.cells = 0
+
+    def checked(self, instruction: Instruction, step: Step, *, check: bool) -> Step:
+        read = written = 0
+        for register in instruction.operands:
+            read |= cells_of(register)
+        for register in instruction.results:
+            written |= cells_of(register)
+
+        def checked_step() -> None:
+            if check and read & ~self.cells:
+                unwritten = next(r for r in instruction.operands if cells_of(r) & ~self.cells)
+                raise fault(instruction, f"register {unwritten} is read before it was written")
+            step()
+            self.cells |= written
+
+        return checked_step
+
+
+def _nothing() -> None:
+    """The step of a jump: where it leads is decided at the end of the block."""
+
+
+def register_use(program: Program) -> dict[RegisterFile, int]:
+    """How many registers of each file a program touches."""
+    used: dict[RegisterFile, int] = dict.fromkeys(RegisterFile, 0)
+    for instruction in program.instructions():
+        for register in (*instruction.results, *instruction.operands):
+            file = register.type.file
+            used[file] = max(used[file], register.number + register.type.registers)
+    return used

@@ -1,0 +1,128 @@
+"""How long instructions take, by the numbers in ``target.py``.
+
+One core issues one instruction a cycle, in order. An instruction waits for its operands and for its unit, which it keeps
+busy for a while (see `occupancy`); its result can be used after the unit's latency. A block of a program begins when
+all units are free again. So the time of a block is always the same and is computed once; what a launch takes is the sum
+over the blocks that ran. On top of that, a launch is never faster than device memory moves its bytes.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Final
+
+from ..assembler.opcodes import CLASSES
+from ..assembler.program import Block, Instruction, Location, RegisterFile
+from ..dialects.isa.alu import Fma, FloatBinary, FloatUnary
+from ..dialects.isa.base import Instruction as DialectInstruction
+from ..dialects.isa.base import Unit
+from ..target import LATENCIES, MATRIX_TILE
+from .analysis import cells_of
+
+_MACHINE: Final = {
+    "jump": Unit.CONTROL,
+    "branch": Unit.CONTROL,
+    "branch.unless": Unit.CONTROL,
+    "argument": Unit.SCALAR,
+    "spill": Unit.MEMORY,
+    "reload": Unit.MEMORY,
+    "move": Unit.VECTOR,
+}
+
+BY_LANE: Final = frozenset(("gather", "scatter", "atomic.rmw", "atomic.cas"))
+
+PEAK_OPERATIONS: Final = max(2 * MATRIX_TILE[0] * MATRIX_TILE[1], 1)
+"""Arithmetic operations of one cycle of the matrix unit: a multiply and an add for each element of the tile."""
+
+
+@cache
+def _unit(name: str) -> Unit:
+    cls = CLASSES.get(name)
+    if cls is not None and issubclass(cls, DialectInstruction):
+        return cls.UNIT
+    return _MACHINE.get(name, Unit.SCALAR)
+
+
+def unit_of(instruction: Instruction) -> Unit:
+    """The unit that an instruction runs on: vector instructions on scalars run on the scalar unit."""
+    unit = _unit(instruction.name)
+    if unit is Unit.VECTOR:
+        registers = (*instruction.results, *instruction.operands)
+        if all(register.type.lanes == 1 for register in registers):
+            return Unit.SCALAR
+    return unit
+
+
+def occupancy(instruction: Instruction, unit: Unit) -> int:
+    """Cycles for which the unit is busy: per vector register, per lane, or per step of k."""
+    rate = LATENCIES[unit.value][1]
+    registers = (*instruction.results, *instruction.operands)
+    if instruction.name == "mma":
+        steps = instruction.immediates[2]
+        assert isinstance(steps, int)
+        return rate * steps
+    if instruction.name in BY_LANE:
+        return rate * max(register.type.lanes for register in registers)
+    vectors = (r.type.registers for r in registers if r.type.file is RegisterFile.VECTOR)
+    return rate * max(vectors, default=1)
+
+
+@cache
+def _is_float_operation(name: str) -> int:
+    cls = CLASSES.get(name)
+    if cls is None:
+        return 0
+    return 2 if cls is Fma else int(issubclass(cls, FloatBinary | FloatUnary))
+
+
+def operations(instruction: Instruction) -> int:
+    """Arithmetic operations on floats (and in the matrix unit): a fused multiply-add is two."""
+    if instruction.name == "mma":
+        m, n, k = (value for value in instruction.immediates[:3] if isinstance(value, int))
+        return 2 * m * n * k
+    count = _is_float_operation(instruction.name)
+    return count * instruction.results[0].type.lanes if count else 0
+
+
+@dataclass
+class BlockCost:
+    """Of one execution of a block. ``busy`` and ``instructions`` are by unit, ``lines`` are cycles by source line."""
+
+    cycles: int = 0
+    busy: dict[Unit, int] = field(default_factory=lambda: defaultdict(int))
+    instructions: dict[Unit, int] = field(default_factory=lambda: defaultdict(int))
+    operations: int = 0
+    lines: dict[Location | None, int] = field(default_factory=lambda: defaultdict(int))
+
+
+def cost_of(block: Block) -> BlockCost:
+    """The time of a block, and what it does."""
+    cost = BlockCost()
+    free: dict[Unit, int] = defaultdict(int)
+    ready: dict[int, int] = {}
+    issue = 0
+    for instruction in block.code:
+        unit = unit_of(instruction)
+        busy = occupancy(instruction, unit)
+        start = max(issue, free[unit])
+        for register in instruction.operands:
+            start = max(start, *(ready.get(cell, 0) for cell in _cells(cells_of(register))))
+        free[unit] = start + busy
+        for register in instruction.results:
+            for cell in _cells(cells_of(register)):
+                ready[cell] = start + busy - 1 + LATENCIES[unit.value][0]
+        cost.busy[unit] += busy
+        cost.instructions[unit] += 1
+        cost.operations += operations(instruction)
+        cost.lines[instruction.location] += start + 1 - issue
+        issue = start + 1
+    cost.cycles = max([issue, *free.values()])
+    if block.code:
+        cost.lines[block.code[-1].location] += cost.cycles - issue
+    return cost
+
+
+def _cells(bits: int) -> list[int]:
+    return [number for number in range(bits.bit_length()) if bits >> number & 1]

@@ -1,0 +1,178 @@
+"""What an emulated core holds: register files, the workspace, and which memory a launch may touch.
+
+A register is a NumPy view of its file's bytes, made once for each operand of each instruction. So a group is what it is
+on the machine, several registers in a row, and an instruction on a scalar is the one on a vector of one lane.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..assembler.program import (
+    PREDICATE_LANES,
+    VECTOR_BITS,
+    Instruction,
+    Program,
+    Register,
+    RegisterFile,
+    Type,
+)
+from ..errors import BackendError
+from ..target import BACKEND_NAME
+
+View = NDArray[Any]
+Step = Callable[[], object]
+
+DTYPES: Final[dict[str, Any]] = {
+    "i1": np.bool_,
+    "i8": np.int8,
+    "i16": np.int16,
+    "i32": np.int32,
+    "i64": np.int64,
+    "f16": np.uint16,
+    "bf16": np.uint16,
+    "f8E5M2": np.uint8,
+    "f8E4M3FN": np.uint8,
+    "f32": np.float32,
+    "f64": np.float64,
+}
+"""Element -> NumPy type of a lane. The narrow floats are their bits; integers are signed."""
+
+REGISTER_BYTES: Final = {
+    RegisterFile.SCALAR: 8,
+    RegisterFile.VECTOR: VECTOR_BITS // 8,
+    RegisterFile.PREDICATE: PREDICATE_LANES,
+}
+"""Of one register here: predicates have a byte for each lane."""
+
+GARBAGE: Final = 0xA5
+"""What is in every byte of the workspace when a program begins."""
+
+WORKSPACE_ALIGNMENT: Final = 64
+
+DEVICE, SCRATCHPAD = 0, 1
+
+
+class EmulatorFault(BackendError, RuntimeError):
+    """A program did what the machine does not define: the message says what, and on which line of the kernel."""
+
+
+class ProgramTrap(Exception):
+    """A trap instruction was taken; `code` is its number."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+def fault(instruction: Instruction, what: str) -> EmulatorFault:
+    where = ""
+    if instruction.location is not None:
+        file, line = instruction.location
+        where = f"\n  at {file}:{line}"
+    return EmulatorFault(f"{BACKEND_NAME} emulator: {instruction.name}: {what}{where}")
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """Memory that a launch was given: bytes ``low`` to ``high`` (exclusive), by the name of the argument."""
+
+    name: str
+    low: int
+    high: int
+
+
+@dataclass
+class Memory:
+    """Which addresses there are, and how many bytes were moved.
+
+    ``traffic``: bytes to and from device memory, and to and from the workspace. ``unknown``: accesses outside of the
+    known buffers that were let through, because their addresses do not come from a known argument.
+    """
+
+    buffers: Sequence[Buffer]
+    traffic: list[int] = field(default_factory=lambda: [0, 0])
+
+    def check(
+        self, instruction: Instruction, address: int, size: int, align: int, *, known: bool
+    ) -> tuple[int, int, int]:
+        """The bounds of the buffer that an access lies in, and its kind of memory; (address, address + size) where it
+        is unknown. Raises EmulatorFault for an access that is not allowed."""
+        if address % align:
+            raise fault(instruction, f"address {address:#x} is not aligned to the element's {align} bytes")
+        for number, buffer in enumerate(self.buffers):
+            if buffer.low <= address and address + size <= buffer.high:
+                return buffer.low, buffer.high, DEVICE if number else SCRATCHPAD
+        if known or 0 <= address < 4096:
+            raise fault(instruction, f"{self._describe(address, size)} is out of bounds")
+        return address, address + size, DEVICE
+
+    def _describe(self, address: int, size: int) -> str:
+        def distance(buffer: Buffer) -> int:
+            return max(buffer.low - address, address + size - buffer.high)
+
+        near = min(self.buffers, key=distance)
+        return (
+            f"access to {size} bytes at {near.name}{address - near.low:+d} "
+            f"({near.name} has {near.high - near.low} bytes)"
+        )
+
+
+class Machine:
+    """One core, for one launch of one program."""
+
+    def __init__(self, program: Program, arguments: View, buffers: Sequence[Buffer]) -> None:
+        """``arguments``: 8 bytes for each parameter of the kernel. ``buffers``: the memory that they point to."""
+        self.program = program
+        self.arguments = arguments
+        self.files = {
+            file: np.zeros(file.size * size, np.uint8) for file, size in REGISTER_BYTES.items()
+        }
+        self.grid = np.ones(3, np.int32)
+        self.coordinates = np.zeros(3, np.int32)
+        storage = np.empty(program.scratch_bytes + WORKSPACE_ALIGNMENT, np.uint8)
+        start = -storage.ctypes.data % WORKSPACE_ALIGNMENT
+        self.workspace = storage[start : start + program.scratch_bytes]
+        self.workspace_address: int = self.workspace.ctypes.data
+        workspace = Buffer("workspace", self.workspace_address, self.workspace_address + program.scratch_bytes)
+        self.memory = Memory([workspace, *buffers])
+        self.unknown: set[int] = set()
+        """``id`` of the memory instructions whose addresses come from nowhere that is known."""
+
+    def bytes_of(self, register: Register) -> View:
+        """The bytes of the lanes of a register (group); of a predicate the lanes."""
+        ty = register.type
+        size = REGISTER_BYTES[ty.file]
+        start = register.number * size
+        length = ty.lanes if ty.element == "i1" else ty.bytes
+        return self.files[ty.file][start : start + length]
+
+    def view(self, register: Register) -> View:
+        """The lanes of a register (group)."""
+        return self.bytes_of(register).view(DTYPES[register.type.element])
+
+    def views(self, instruction: Instruction) -> tuple[View, ...]:
+        """Of the results, then the operands."""
+        return tuple(map(self.view, (*instruction.results, *instruction.operands)))
+
+    def begin_program(self, x: int, y: int, z: int) -> None:
+        self.coordinates[:] = x, y, z
+        self.workspace.fill(GARBAGE)
+
+    def is_known(self, instruction: Instruction) -> bool:
+        return id(instruction) not in self.unknown
+
+
+def copy_bytes(to: int, source: int, size: int) -> None:
+    """From one address to another."""
+    ctypes.memmove(to, source, size)
+
+
+def element_bytes(ty: Type) -> int:
+    return ty.bits // 8

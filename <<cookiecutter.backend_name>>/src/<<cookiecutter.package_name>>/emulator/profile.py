@@ -1,0 +1,91 @@
+"""What launches on the emulator did: counted by kernel, summed over launches."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from ..assembler.program import Location, Program
+from ..dialects.isa.base import Unit
+from ..target import DEVICE_BYTES_PER_CYCLE
+from .core import Core
+from .cycles import cost_of
+from .machine import DEVICE, SCRATCHPAD
+
+BOUNDS = {
+    "memory": (Unit.MEMORY,),
+    "vector": (Unit.VECTOR, Unit.SPECIAL),
+    "matrix": (Unit.MATRIX,),
+    "scalar": (Unit.SCALAR, Unit.CONTROL),
+}
+"""What a kernel can be bound by -> the units that are busy then; device memory counts as memory too."""
+
+
+@dataclass
+class Profile:
+    """Of one kernel. ``busy`` and ``instructions`` are by unit, ``lines`` are cycles by source line."""
+
+    kernel: str
+    launches: int = 0
+    programs: int = 0
+    cycles: int = 0
+    device_bytes: int = 0
+    scratchpad_bytes: int = 0
+    operations: int = 0
+    busy: dict[Unit, int] = field(default_factory=lambda: defaultdict(int))
+    instructions: dict[Unit, int] = field(default_factory=lambda: defaultdict(int))
+    lines: dict[Location | None, int] = field(default_factory=lambda: defaultdict(int))
+
+    def add(self, program: Program, core: Core, programs: int) -> None:
+        """Counts a launch that has run."""
+        cycles = 0
+        for block, count in zip(program.blocks, core.counts, strict=True):
+            if not count:
+                continue
+            cost = cost_of(block)
+            cycles += count * cost.cycles
+            self.operations += count * cost.operations
+            for unit, value in cost.busy.items():
+                self.busy[unit] += count * value
+            for unit, value in cost.instructions.items():
+                self.instructions[unit] += count * value
+            for line, value in cost.lines.items():
+                self.lines[line] += count * value
+        device_bytes = core.machine.memory.traffic[DEVICE]
+        self.launches += 1
+        self.programs += programs
+        self.device_bytes += device_bytes
+        self.scratchpad_bytes += core.machine.memory.traffic[SCRATCHPAD]
+        self.cycles += max(cycles, transfer_cycles(device_bytes))
+
+    @property
+    def total_instructions(self) -> int:
+        return sum(self.instructions.values())
+
+    def busy_cycles(self, bound: str) -> int:
+        """Cycles for which what `bound` stands for was busy."""
+        most = max(self.busy.get(unit, 0) for unit in BOUNDS[bound])
+        return max(most, transfer_cycles(self.device_bytes)) if bound == "memory" else most
+
+    @property
+    def bound(self) -> str:
+        """What was busy the longest: a key of `BOUNDS`."""
+        return max(BOUNDS, key=self.busy_cycles)
+
+    @property
+    def utilisation(self) -> float:
+        """The share of the time for which that was busy."""
+        return self.busy_cycles(self.bound) / self.cycles if self.cycles else 0.0
+
+
+def transfer_cycles(size: int) -> int:
+    """Cycles that device memory takes to move `size` bytes."""
+    return -(-size // DEVICE_BYTES_PER_CYCLE)
+
+
+PROFILES: dict[str, Profile] = {}
+"""Kernel -> what its launches on the emulator did since the process began, or since this was cleared."""
+
+
+def record(program: Program, core: Core, programs: int) -> None:
+    PROFILES.setdefault(program.name, Profile(program.name)).add(program, core, programs)
