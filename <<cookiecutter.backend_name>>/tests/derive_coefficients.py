@@ -1,4 +1,6 @@
-"""Prints the polynomials of ``passes/special_f32.py`` and ``lowering/extern_bessel.py``; a script, not a test.
+"""Prints the polynomials of ``passes/*_f32.py``, ``passes/library_wide.py`` and ``lowering/extern_bessel.py``.
+
+A script, not a test.
 
 Each is the minimax fit of a weighted error, found with the Remez exchange algorithm in 40-digit arithmetic. For f32 the
 coefficients are rounded one by one, lowest power first, and the rest is fitted anew after each rounding, so that
@@ -102,6 +104,23 @@ def erf_tail(x: mpf) -> mpf:
     return mp.log(mp.erfc(x), 2)
 
 
+def scaled_erfc(x: mpf) -> mpf:
+    return mp.exp(x * x) * mp.erfc(x)
+
+
+def inverse_cube_root_bits() -> tuple[int, float]:
+    """The K for which K - bits(x) // 3 comes nearest to the bits of x^(-1/3), and the largest |x y^3 - 1| then."""
+    bits = np.arange(0x3F800000, 0x40800000 + 0x800000, 997)  # three binades: all remainders of the exponent
+    x = bits.astype(np.uint32).view(np.float32).astype(np.float64)
+
+    def miss(k: int) -> float:
+        y = (k - bits // 3).astype(np.uint32).view(np.float32).astype(np.float64)
+        return float(np.max(np.abs(x * y**3 - 1)))
+
+    best = min(range(0x54A00000, 0x54A24000, 0x800), key=miss)
+    return best, miss(best)
+
+
 def bessel_scaled(n: int, x: mpf) -> mpf:
     return mp.besseli(n, x) * mp.exp(-x) * mp.sqrt(x)
 
@@ -111,12 +130,16 @@ if __name__ == "__main__":
     split("LN2", ln2, 2)
     split("LOG2_E", 1 / ln2, 2)
     split("HALF_PI", mp.pi / 2, 3)
+    split("PI", mp.pi, 1)
+    split("LOG2_10", mp.log(10, 2), 1)
+    split("LOG10_2", mp.log(2, 10), 2)
+    split("LOG10_E", 1 / mp.log(10), 2)
     h = float(ln2) / 2 * 1.0005
     fit("EXP", lambda x: (mp.exp(x) - 1 - x) / x**2, lambda x: x**2 / mp.exp(x), 4, -h, h)
     fit("EXPM1", lambda x: (mp.expm1(x) - x) / x**2, lambda x: x**2 / abs(mp.expm1(x)), 4, -h, h)
     fit("EXP2", lambda x: (mp.power(2, x) - 1) / x, lambda x: abs(x) / mp.power(2, x), 5, -0.50001, 0.50001)
     low, high = 2**-0.5 - 1, 2**0.5 - 1
-    for name, base, given in (("LOG", mpf(1), (-0.5,)), ("LOG2", ln2, ())):
+    for name, base, given in (("LOG", mpf(1), (-0.5,)), ("LOG2", ln2, ()), ("LOG10", mp.log(10), ())):
         fit(
             name,
             lambda x: (mp.log1p(x) - x) / x**2 / base,
@@ -141,6 +164,50 @@ if __name__ == "__main__":
     fit("ERF", lambda t: mp.erf(root(t)) / root(t) - 1, lambda t: root(t) / mp.erf(root(t)), 6, 1e-12, 1.0)
     # erf = 1 - 2^p(x): an error d of p is an error of about d * ln2 * erfc(x).
     fit("ERFC_LOG2", erf_tail, lambda x: mp.erfc(x) * ln2, 5, 1.0, 4.1)
+    # The library's. A fit from far below 0.001 on would lose its digits to divisions by t.
+    fit(
+        "ASIN",
+        lambda t: (mp.asin(root(t)) / root(t) - 1) / t,
+        lambda t: t * root(t) / mp.asin(root(t)),
+        4,
+        1e-9,
+        0.25,
+    )
+    fit(
+        "ATAN",
+        lambda t: (mp.atan(root(t)) / root(t) - 1) / t,
+        lambda t: t * root(t) / mp.atan(root(t)),
+        8,
+        1e-3,
+        1.0,
+        count=600,
+    )
+    fit(
+        "SINH",
+        lambda t: (mp.sinh(root(t)) / root(t) - 1) / t,
+        lambda t: t * root(t) / mp.sinh(root(t)),
+        2,
+        1e-3,
+        1.0,
+    )
+    h = float(mp.log(2, 10)) / 2 * 1.0005
+    fit("EXP10", lambda x: (mp.power(10, x) - 1) / x, lambda x: abs(x) / mp.power(10, x), 5, -h, h)
+    start, h = inverse_cube_root_bits()
+    print(f"INVERSE_CBRT_BITS = 0x{start:X}")
+    fit(
+        "INVERSE_CBRT",
+        lambda r: (mp.power(1 + r, -mpf(1) / 3) - 1) / r,
+        lambda r: abs(r) * mp.power(1 + r, mpf(1) / 3),
+        1,
+        -h * 1.001,
+        h * 1.001,
+    )
+    # In f64: log2((1 + s) / (1 - s)) is odd; e^(a^2) erfc(a) with t = (a - 2) / (a + 2).
+    q = float((mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)) ** 2 * 1.0005
+    ratio = lambda t: mp.log((1 + root(t)) / (1 - root(t)), 2) / root(t)  # noqa: E731
+    fit("LOG2_RATIO", ratio, lambda t: 1 / ratio(t), 4, 1e-12, q, single=False)
+    tail = lambda t: scaled_erfc(2 * (1 + t) / (1 - t))  # noqa: E731
+    fit("ERFCX", tail, lambda t: 1 / tail(t), 10, -1.0, (10.2 - 2) / (10.2 + 2), single=False, count=500)
     # Bessel functions in f64: for x < 8 in x^2, beyond, without their growth, in 16/x - 1.
     for n, divide in ((0, lambda x: mpf(1)), (1, lambda x: x)):
         near = functools.partial(lambda n, divide, t: mp.besseli(n, root(t)) / divide(root(t)), n, divide)

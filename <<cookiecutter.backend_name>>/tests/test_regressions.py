@@ -361,3 +361,28 @@ def test_a_fused_sum_in_bf16_is_rounded_once(c: float, expected: int) -> None:
     assert left[0] * right[0] == tie[0]
     launch(multiply_add, (1,), bf16(left), bf16(right), bf16(np.full(16, c, np.float32)), out, N=16)
     np.testing.assert_array_equal(out.bits, np.full(16, expected + 0x1E00, np.uint16))
+
+
+@triton.jit
+def flip_through_two_arguments(x, out, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(out + i, tl.load(x + N - 1 - i))
+
+
+@triton.jit
+def transpose_through_two_arguments(x, out, N: tl.constexpr):
+    i = tl.arange(0, N)[:, None]
+    j = tl.arange(0, N)[None, :]
+    tl.store(out + i * N + j, tl.load(x + j * N + i))
+
+
+def test_one_buffer_as_two_arguments() -> None:
+    """In-place kernels: all loads of a tile come before its stores, whatever the names of the pointers."""
+    x = np.arange(256, dtype=np.int32)
+    expected = x[::-1].copy()
+    launch(flip_through_two_arguments, (1,), x, x, 256)
+    np.testing.assert_array_equal(x, expected)
+    y = np.arange(256, dtype=np.int32).reshape(16, 16)
+    expected = y.T.copy()
+    launch(transpose_through_two_arguments, (1,), y, y, 16)
+    np.testing.assert_array_equal(y, expected)

@@ -1,4 +1,7 @@
-"""The special-function instructions, expanded and compiled, over the whole range of f32 against f64."""
+"""The special-function instructions, expanded and compiled, over the whole range of f32 against f64.
+
+The remainder, which is expanded like them, is in ``test_library_functions.py``.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +52,7 @@ STEPS = {
 }
 """Instructions of an expansion, without constants: creating one takes some 10 us, so each counts."""
 
-CASES = [pytest.param(cls, id=cls.name.rsplit(".", 1)[1]) for cls in FORMULAS]
+CASES = [pytest.param(cls, id=cls.name.rsplit(".", 1)[1]) for cls in REFERENCES]
 EDGES = np.array(
     [
         0.0,

@@ -55,7 +55,7 @@ NUMBERS: Final = {
     "const": 104, "lanes": 105, "splat": 106, "extract": 107, "shuffle": 108, "any": 109,
     # memory
     "load": 116, "load.masked": 117, "prefetch": 118, "gather": 119, "store": 120, "store.masked": 121,
-    "scatter": 122, "atomic.rmw": 123, "atomic.cas": 124,
+    "scatter": 122, "atomic.rmw": 123, "atomic.cas": 124, "atomic.poll": 125, "deadline": 126,
     # matrix
     "mma": 130,
 }  # fmt: skip

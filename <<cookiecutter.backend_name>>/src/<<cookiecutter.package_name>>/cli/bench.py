@@ -79,7 +79,9 @@ def run(arguments: argparse.Namespace) -> int:
                 failures.append(str(error))
     if found.measurements:
         print(f"\n{report.measurements_table(found.measurements)}\n")
-        print("Medians of interleaved calls, launch included. ratio = peer / ours, higher is better.")
+        print(
+            "Medians of interleaved calls, launch included (CPU time for one thread). ratio = peer / ours, higher is better."
+        )
         if not arguments.small:
             behind = [m for m in missed(found.measurements) if m.verdict == "no"]
             print(f"Below their goal: {len(behind)} of {len(found.measurements)}.")

@@ -65,6 +65,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("opt", "run passes over a file", ".opt"),
     Command("passes", "list the passes", ".passes"),
     Command("bench", "measure the kernels against a named peer", ".bench"),
+    Command("profile", "run a script on the emulator and say what its kernels did there", ".profile"),
 )
 
 

@@ -21,11 +21,12 @@ ADDRESS_OPERAND: Final = {
     "scatter": 1,
     "atomic.rmw": 0,
     "atomic.cas": 0,
+    "atomic.poll": 0,
     "mma": 0,
 }
 """Instruction -> the operand that its address is in."""
 
-FROM_MEMORY: Final = frozenset(("load", "load.masked", "gather", "atomic.rmw", "atomic.cas"))
+FROM_MEMORY: Final = frozenset(("load", "load.masked", "gather", "atomic.rmw", "atomic.cas", "atomic.poll"))
 
 _FIRST: Final = {
     RegisterFile.SCALAR: 0,

@@ -31,7 +31,7 @@ _MACHINE: Final = {
     "move": Unit.VECTOR,
 }
 
-BY_LANE: Final = frozenset(("gather", "scatter", "atomic.rmw", "atomic.cas"))
+BY_LANE: Final = frozenset(("gather", "scatter", "atomic.rmw", "atomic.cas", "atomic.poll"))
 
 PEAK_OPERATIONS: Final = max(2 * MATRIX_TILE[0] * MATRIX_TILE[1], 1)
 """Arithmetic operations of one cycle of the matrix unit: a multiply and an add for each element of the tile."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
@@ -15,6 +16,7 @@ from .machine import DEVICE, Machine, Step, View
 from .steps import executes
 
 ADDRESS_MASK: Final = (1 << 64) - 1
+NEVER: Final = (1 << 64) - 1
 
 
 class _Access:
@@ -230,5 +232,37 @@ def atomic_cas(machine: Machine, instruction: Instruction) -> Step:
                 ctypes.memmove(address, place, size)
                 access.traffic[access.kind] += size
         result[...] = old.view(result.dtype)
+
+    return step
+
+
+@executes("deadline")
+def deadline(machine: Machine, instruction: Instruction) -> Step:
+    result, budget = machine.views(instruction)
+
+    def step() -> None:
+        result.view(np.uint64)[0] = min(time.monotonic_ns() + int(budget.view(np.uint64)[0]), NEVER)
+
+    return step
+
+
+@executes("atomic.poll")
+def atomic_poll(machine: Machine, instruction: Instruction) -> Step:
+    result, addresses, expected, mask, deadline = machine.views(instruction)
+    access = _Access(machine, instruction, instruction.results[0])
+    cell = np.zeros(1, f"u{result.itemsize}")
+    place, size = cell.ctypes.data, cell.itemsize
+    wanted, until = expected.view(cell.dtype), deadline.view(np.uint64)
+
+    def step() -> None:
+        found = np.zeros_like(wanted)
+        for lane in np.flatnonzero(mask).tolist():
+            while True:
+                ctypes.memmove(place, access.at(int(addresses[lane]), size), size)
+                if cell[0] == wanted[lane] or time.monotonic_ns() >= int(until[0]):
+                    break
+                time.sleep(0)  # programs run one after the other: the value has to come from another thread
+            found[lane] = cell[0]
+        result[...] = found.view(result.dtype)
 
     return step

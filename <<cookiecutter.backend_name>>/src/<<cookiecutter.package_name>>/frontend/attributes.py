@@ -513,9 +513,8 @@ def _fastmath(flags: list[str]) -> Attribute:
     from xdsl.dialects.arith import FastMathFlagsAttr
     from xdsl.dialects.utils import FastMathFlag
 
-    return FastMathFlagsAttr(
-        flags[0] if flags in (["none"], ["fast"]) else [FastMathFlag(flag) for flag in flags]
-    )  # type: ignore[arg-type]
+    names = flags[0] if flags in (["none"], ["fast"]) else [FastMathFlag(flag) for flag in flags]
+    return FastMathFlagsAttr(names)  # type: ignore[arg-type]
 
 
 _FLAG_ATTRIBUTES: dict[str, Callable[[list[str]], Attribute]] = {

@@ -248,7 +248,7 @@ FUNCTIONS: Final[dict[str, Rule]] = {
     "normcdf": in_f64(normal_distribution),
     "normcdfinv": in_f64(inverse_normal),
     "pow": power,
-    "rcbrt": in_f64(inverse(unary(lambda f, x: f.call("cbrt", x)))),
+    "rcbrt": inverse(unary(lambda f, x: f.call("cbrt", x))),
     "rcp_rn": unary(lambda f, x: f(alu.DivF, f.const(1.0, x.type), x)),
     "rhypot": inverse(norm),
     "rnorm3d": inverse(norm),

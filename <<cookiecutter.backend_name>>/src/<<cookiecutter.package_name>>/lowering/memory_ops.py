@@ -94,8 +94,7 @@ def atomic_cas(k: KernelLowering, op: Operation) -> None:
 
 def atomic_load(k: KernelLowering, op: Operation) -> None:
     pointer, *mask = op.operands
-    at_once = k.b.const(0, i64)
-    update(k, op, "load", pointer, None, mask[0] if mask else None, None, at_once)
+    update(k, op, "load", pointer, None, mask[0] if mask else None, None, deadline=k.b.const(0, i64))
 
 
 def atomic_store(k: KernelLowering, op: Operation) -> None:
@@ -130,6 +129,7 @@ def update(
     """An atomic operation (see `roots.atomic`); it is ordered against every other access of the program."""
     ordering = ORDERINGS[MemSemantic(int_property(op, "sem"))]
     result = op.results[0] if op.results else None
+    element = register_element((op.results[0] if value is None else value).type)
     shape = shape_of(pointer.type)
     k.scheduler.settle_loads()
     if shape is None:
@@ -139,7 +139,7 @@ def update(
             kind,
             ordering,
             k.scalar(pointer),
-            zero(k, result) if value is None else k.scalar(value),
+            k.b.const(0, element) if value is None else k.scalar(value),
             k.scalar(mask) if mask is not None else k.b.const(1, i1),
             None if expected is None else k.scalar(expected),
             deadline,
@@ -156,9 +156,7 @@ def update(
             kind,
             ordering,
             k.tile(pointer),
-            Uniform(shape, register_element(result.type), zero(k, result))
-            if value is None
-            else k.tile(value),
+            Uniform(shape, element, k.b.const(0, element)) if value is None else k.tile(value),
             k.optional_tile(mask, shape),
             k.optional_tile(expected, shape),
             wanted,
@@ -168,11 +166,6 @@ def update(
     k.scheduler.flush()
     if result is not None and wanted is not None:
         k.set_buffer(result, wanted)
-
-
-def zero(k: KernelLowering, like: SSAValue) -> SSAValue:
-    """0 as an element of the tensor or scalar `like`."""
-    return k.b.const(0, register_element(like.type))
 
 
 def barrier(k: KernelLowering, op: Operation) -> None:

@@ -324,15 +324,16 @@ class Scheduler:
     def _may_change(self, root: Root, load: Loaded, *, same: bool = True) -> bool:
         """Whether `root` may write, before the lane that needs it reads it, memory that `load` reads.
 
-        Two arguments of a kernel are taken to be disjoint or to overlap element by element (in-place kernels); within
-        one argument, only equal addresses are safe.
+        Within one argument of the kernel, only equal addresses are safe. Two arguments may be one buffer (in-place
+        kernels): that is safe if both are stepped through alike. It is assumed that they are not one buffer shifted by
+        less than a tile, which on a GPU is a race, too.
         """
         if not isinstance(root, Store | AtomicUpdate):
             return False
         written = self.pointer_roots.of(root.source.operands[0] if root.source is not None else None)
         read = self.pointer_roots.of(load.source.operands[0])
         if written is not None and read is not None and written is not read:
-            return False
+            return load.size == root.pointer.size and not (same and stepped_alike(root.pointer, load.pointer))
         return isinstance(root, AtomicUpdate) or not (same and same_addresses(root.pointer, load.pointer))
 
 
@@ -371,6 +372,16 @@ class PointerRoots:
         ):
             return self.of(op.operands[0])
         return None
+
+
+def stepped_alike(a: Tile, c: Tile) -> bool:
+    """Whether two pointer tiles step through memory in the same way, as far as their strides are known."""
+    if not isinstance(a, Linear) or not isinstance(c, Linear):
+        return type(a) is type(c)
+    if len(a.terms) != len(c.terms) or any(x is not y for x, y in zip(a.terms, c.terms, strict=True)):
+        return False
+    pairs = zip(a.strides, c.strides, a.shape, strict=True)
+    return all(s == t for s, t, n in pairs if n > 1 and isinstance(s, int) and isinstance(t, int))
 
 
 def same_addresses(a: Tile, c: Tile) -> bool:

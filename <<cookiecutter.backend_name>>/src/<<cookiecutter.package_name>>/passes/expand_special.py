@@ -1,28 +1,31 @@
-"""Expands the special-function unit's instructions for a target that has none.
+"""Expands the special-function unit's instructions, and calls of the math library, for a target that has neither.
 
-f32 becomes plain arithmetic (``special_f32.py``), f64 a call of the math library. A target that has hardware for some
-of these functions drops them from `FORMULAS` and emits its own instruction.
+f32 becomes plain arithmetic: the instructions by ``special_f32.py``, calls (`alu.MathCall`) by ``library_f32.py`` and
+``library_wide.py``. f64 becomes, or stays, a call, lane by lane. A target that has hardware for some of these functions
+drops them from `FORMULAS` or `LIBRARY` and emits its own instruction. Both tables are here rather than in the lowering,
+so that up to this pass a function is one instruction, whoever asks for it: libdevice, an operator, or another formula.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import Float32Type, Float64Type, FloatAttr, IntegerAttr, IntegerType, ModuleOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from ..dialects.formula import F32, F64, Formula, Number
+from ..dialects.formula import F32, F64, Formula, Number, Rule
 from ..dialects.isa import alu, control, lanes
 from ..dialects.isa.base import element_of
 from ..errors import UnsupportedOperation
 from ..frontend.locations import LOC, location_of
-from . import special_f32
+from . import library_f32, library_wide, special_f32
+from .parts_f32 import TRIG_LIMIT
 from .registry import register_pass
 
-FORMULAS: Final[dict[type[Operation], Callable[[Formula, SSAValue], SSAValue]]] = {
+FORMULAS: Final[dict[type[Operation], Rule]] = {
     alu.Exp: special_f32.exp,
     alu.Exp2: special_f32.exp2,
     alu.Log: special_f32.log,
@@ -31,14 +34,46 @@ FORMULAS: Final[dict[type[Operation], Callable[[Formula, SSAValue], SSAValue]]] 
     alu.Erf: special_f32.erf,
     alu.Sin: special_f32.sin_core,
     alu.Cos: special_f32.cos_core,
+    alu.RemF: library_wide.fmod_core,
 }
 """How an instruction is computed in f32."""
 
-LIMITS: Final[dict[type[Operation], float]] = {
-    alu.Sin: special_f32.TRIG_LIMIT,
-    alu.Cos: special_f32.TRIG_LIMIT,
+LIBRARY: Final[dict[str, Rule]] = {
+    "acos": library_f32.acos,
+    "acosh": library_wide.acosh,
+    "asin": library_f32.asin,
+    "asinh": library_wide.asinh,
+    "atan": library_f32.atan,
+    "atan2": library_f32.atan2,
+    "atanh": library_wide.atanh,
+    "cbrt": library_f32.cbrt,
+    "cosh": library_f32.cosh,
+    "erfc": library_wide.erfc,
+    "exp10": library_f32.exp10,
+    "expm1": library_f32.expm1,
+    "hypot": library_wide.hypot,
+    "log10": library_f32.log10,
+    "log1p": library_wide.log1p,
+    "pow": library_wide.power,
+    "remainder": library_wide.remainder_core,
+    "sinh": library_f32.sinh,
+    "tan": library_f32.tan_core,
 }
-"""Below which magnitude the formula holds, where that is not always. Where a lane is beyond, the library is called."""
+"""How a function of the math library is computed in f32. Those that are not here stay calls."""
+
+
+def _large_angle(f: Formula, x: SSAValue) -> SSAValue:
+    return f.compare("uge", f(alu.AbsF, x), TRIG_LIMIT)
+
+
+BEYOND: Final[dict[str, Rule]] = {
+    "cos": _large_angle,
+    "fmod": library_wide.quotient_beyond,
+    "remainder": library_wide.quotient_beyond,
+    "sin": _large_angle,
+    "tan": _large_angle,
+}
+"""Where a function's formula does not hold. If that is so in some lane, the library is called for all."""
 
 CALLEES: Final[dict[type[Operation], str]] = {
     alu.Exp: "exp",
@@ -49,13 +84,16 @@ CALLEES: Final[dict[type[Operation], str]] = {
     alu.Cos: "cos",
     alu.Tanh: "tanh",
     alu.Erf: "erf",
+    alu.RemF: "fmod",
 }
 """The math library's name of an instruction's function."""
 
 
 @register_pass(stage="isa", name="expand-special")
 def expand_special(module: ModuleOp, options: object = None) -> None:
-    """Replaces the instructions of `FORMULAS` in all kernels of `module`; left in, they become library calls.
+    """Replaces the instructions of `FORMULAS`, and f32 calls of `LIBRARY`, in all kernels of `module`.
+
+    Left in, they become library calls.
 
     Raises:
         UnsupportedOperation: such an instruction on registers other than f32 or f64.
@@ -63,7 +101,7 @@ def expand_special(module: ModuleOp, options: object = None) -> None:
     for kernel in module.ops:
         if not isinstance(kernel, control.Kernel):
             continue
-        found = [op for op in kernel.walk() if type(op) in FORMULAS]
+        found = [op for op in kernel.walk() if type(op) in FORMULAS or _is_known_call(op)]
         if found:
             constants = _Constants(kernel.body.blocks[0])
             for op in found:
@@ -136,38 +174,52 @@ class _Before:
         return self._constants.get(value, ty)
 
 
+def _is_known_call(op: Operation) -> bool:
+    return (
+        isinstance(op, alu.MathCall)
+        and op.callee.data in LIBRARY
+        and all(element_of(operand.type) == F32 for operand in op.operands)
+    )
+
+
 def _replace(op: Operation, constants: _Constants) -> None:
-    kind, x = type(op), op.operands[0]
-    element = element_of(x.type)
+    if isinstance(op, alu.MathCall):
+        name = op.callee.data
+        rule = LIBRARY[name]
+    else:
+        name, rule = CALLEES[type(op)], FORMULAS[type(op)]
+    operands = list(op.operands)
+    element = element_of(operands[0].type)
     sink = _Before(op, constants)
     if element == F64:
-        value = Formula(sink).call(CALLEES[kind], x)
+        value = Formula(sink).call(name, *operands)
     elif element != F32:
         raise UnsupportedOperation(
             f"{op.name} has no form for {element}",
             location=location_of(op),
             add_support_in="passes/expand_special.py",
         )
-    elif kind in LIMITS:
-        value = _within_limit(sink, op, x, constants)
+    elif name in BEYOND:
+        value = _where_it_holds(sink, op, name, rule, constants)
     else:
-        value = FORMULAS[kind](Formula(sink), x)
+        value = rule(Formula(sink), *operands)
     op.results[0].replace_all_uses_with(value)
     block = op.parent
     assert block is not None
     block.erase_op(op)
 
 
-def _within_limit(sink: _Before, op: Operation, x: SSAValue, constants: _Constants) -> SSAValue:
-    """The formula in a branch that is taken if every lane of `x` is below its limit; NaN is not."""
-    kind = type(op)
+def _where_it_holds(sink: _Before, op: Operation, name: str, rule: Rule, constants: _Constants) -> SSAValue:
+    """The formula in a branch that is taken if it holds in every lane; for a NaN it does not."""
     f = Formula(sink)
-    beyond = f.any(f.compare("uge", f(alu.AbsF, x), LIMITS[kind]))
+    beyond = f.any(BEYOND[name](f, *op.operands))
     fast, slow = Block(), Block()
-    value = FORMULAS[kind](Formula(_Before(op, constants, fast)), x)
+    value = rule(Formula(_Before(op, constants, fast)), *op.operands)
     fast.add_op(scf.YieldOp(value))
-    value = Formula(_Before(op, constants, slow)).call(CALLEES[kind], x)
+    value = Formula(_Before(op, constants, slow)).call(name, *op.operands)
     slow.add_op(scf.YieldOp(value))
-    branch = scf.IfOp.create(operands=[beyond], result_types=[x.type], regions=[Region(slow), Region(fast)])
+    branch = scf.IfOp.create(
+        operands=[beyond], result_types=[value.type], regions=[Region(slow), Region(fast)]
+    )
     sink.insert(branch)
     return branch.results[0]

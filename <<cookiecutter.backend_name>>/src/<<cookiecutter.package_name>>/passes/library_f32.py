@@ -1,8 +1,9 @@
 """Functions of the math library in f32, as formulas of plain f32 instructions.
 
-Errors, in ulp: asin, acos, atan, log10, exp10, cbrt, cosh below 1.5; the others below 2.5. Zeros keep their sign, NaN stays
-NaN, arguments outside of the domain give NaN, and denormals are numbers like others. As in ``special_f32.py``: reduce the
-argument, evaluate a polynomial, undo the reduction; ``tests/derive_coefficients.py`` derives the polynomials.
+Errors, in ulp: log10, exp10, cbrt below 1; acos, atan, atan2, cosh, expm1 1.5; asin, sinh
+1.9; tan 3.1. Zeros keep their
+sign, NaN stays NaN, arguments outside of the domain give NaN, and denormals are numbers like others. The pattern is
+that of ``special_f32.py``; ``tests/derive_coefficients.py`` derives the polynomials.
 """
 
 from __future__ import annotations
@@ -56,8 +57,9 @@ EXP10: Final = (
 )
 # (log10(1 + f) - f / ln 10) / f^2 for sqrt(1/2) < 1 + f < sqrt(2): error of log10(1 + f) 2^-27.7.
 LOG10: Final = (
-    *(-0.21714718639850616, 0.14476478099822998, -0.10858089476823807, 0.08686868846416473, -0.07212287932634354),
-    *(0.06155917048454285, -0.05756428465247154, 0.0562826506793499, -0.033274877816438675),
+    *(-0.21714718639850616, 0.14476478099822998, -0.10858089476823807, 0.08686868846416473),
+    *(-0.07212287932634354, 0.06155917048454285, -0.05756428465247154, 0.0562826506793499),
+    -0.033274877816438675,
 )
 # ((1 + r)^(-1/3) - 1) / r for |r| < 0.1023: error of (1 + r)^(-1/3) 2^-14.4.
 INVERSE_CBRT: Final = (-0.33468708395957947, 0.22358490526676178)
@@ -75,28 +77,26 @@ exactly, those of the fraction interpolate. The number was searched for the leas
 
 def asin(f: Formula, x: SSAValue) -> SSAValue:
     """A polynomial for |x| < 1/2; beyond, pi/2 - 2 asin(sqrt((1 - |x|) / 2)), whose radicand is exact."""
-    a, small, y = _half_asin(f, x)
+    small, y = _half_asin(f, x)
     large = f(alu.AddF, f(alu.Fma, y, -2.0, HALF_PI[0]), HALF_PI[1])
     return f(alu.CopySign, f.select(small, y, large), x)
 
 
 def acos(f: Formula, x: SSAValue) -> SSAValue:
-    """pi/2 - asin(x) for |x| < 1/2; beyond, 2 asin(sqrt((1 - |x|) / 2)), from pi for a negative x."""
-    a, small, y = _half_asin(f, x)
-    negative = f.compare("olt", x, 0.0)
-    factor = f.select(negative, f.select(small, f.const(1.0, x.type), -2.0), f.select(small, -1.0, f.const(2.0, x.type)))
-    high = f.select(small, HALF_PI[0], f.select(negative, PI[0], f.const(0.0, x.type)))
-    low = f.select(small, HALF_PI[1], f.select(negative, PI[1], f.const(0.0, x.type)))
-    return f(alu.AddF, f(alu.Fma, y, factor, high), low)
+    """pi/2 - asin(x) for |x| < 1/2; beyond, 2 asin(sqrt((1 - |x|) / 2)), which is taken from pi for a negative x."""
+    small, y = _half_asin(f, x)
+    factor = f.select(small, f.const(-1.0, x.type), 2.0)
+    start = f.select(f.compare("olt", x, 0.0), f.const(PI[0], x.type), 0.0)
+    return f(alu.Fma, f(alu.CopySign, y, x), factor, f.select(small, HALF_PI[0], start))
 
 
-def _half_asin(f: Formula, x: SSAValue) -> tuple[SSAValue, SSAValue, SSAValue]:
-    """|x|, whether it is at most 1/2, and asin(|x|) if so, else asin(sqrt((1 - |x|) / 2))."""
+def _half_asin(f: Formula, x: SSAValue) -> tuple[SSAValue, SSAValue]:
+    """Whether |x| is at most 1/2, and asin(|x|) if so, else asin(sqrt((1 - |x|) / 2))."""
     a = f(alu.AbsF, x)
     small = f.compare("ole", a, 0.5)
     t = f.select(small, f(alu.MulF, a, a), f(alu.Fma, a, -0.5, 0.5))
     s = f.select(small, a, f(alu.Sqrt, t))
-    return a, small, f(alu.Fma, f(alu.MulF, s, t), f.horner(t, ASIN), s)
+    return small, f(alu.Fma, f(alu.MulF, s, t), f.horner(t, ASIN), s)
 
 
 def atan(f: Formula, x: SSAValue) -> SSAValue:
@@ -112,10 +112,9 @@ def atan2(f: Formula, y: SSAValue, x: SSAValue) -> SSAValue:
     a, b = f(alu.AbsF, y), f(alu.AbsF, x)
     steep = f.compare("ogt", a, b)
     less, more = f.select(steep, b, a), f.select(steep, a, b)
-    ratio = f(alu.DivF, less, more)
     # Equal numbers have the ratio 1, infinities too; for zeros it is that of 0 and 1.
-    ratio = f.select(f.compare("oeq", a, b), 1.0, ratio)
-    ratio = f.select(f.compare("oeq", more, 0.0), more, ratio)
+    ratio = f.select(f.compare("oeq", more, 0.0), more, 1.0)
+    ratio = f.select(f.compare("oeq", a, b), ratio, f(alu.DivF, less, more))
     angle = _from_half_pi(f, steep, _atan_below_1(f, ratio))
     # The sign bit tells -0 from +0.
     left = f.compare("slt", f.bits(x, I32), 0)

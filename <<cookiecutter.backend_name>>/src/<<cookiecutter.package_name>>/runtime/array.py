@@ -29,7 +29,8 @@ class DeviceArray:
 
     __slots__ = ("_address", "_storage", "dtype", "grad")
 
-    is_cuda = False  # asked for by the launcher of tensors whose memory may be elsewhere
+    is_cpu = True  # asked for by the launcher where the memory of a tensor may be elsewhere
+    is_cuda = False
     device = BACKEND_NAME
 
     def __init__(self, storage: NDArray[Any], dtype: DType) -> None:

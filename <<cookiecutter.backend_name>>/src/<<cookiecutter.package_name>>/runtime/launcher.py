@@ -115,12 +115,16 @@ def _check_parameter_count(signature: Signature, metadata: Any) -> None:
 
 
 def _tensors_may_be_elsewhere() -> bool:
-    """Whether an argument could be a tensor in another device's memory: not if torch is a CPU-only build."""
+    """Whether an argument could be a tensor in another device's memory: not if torch is a CPU-only build without a
+    device of some package's own."""
     torch = sys.modules.get("torch")
     if torch is None:
         return True  # it may be imported later
     version = getattr(torch, "version", None)
-    return any(getattr(version, name, None) is not None for name in ("cuda", "hip", "xpu"))
+    if any(getattr(version, name, None) is not None for name in ("cuda", "hip", "xpu")):
+        return True
+    current = getattr(getattr(torch, "accelerator", None), "current_accelerator", None)
+    return current is not None and current() is not None
 
 
 def _cooperative_threads(total: int) -> int:

@@ -127,10 +127,9 @@ def fast_expression(variable: str, parameter: Parameter, *, check_device: bool) 
     """Python source for the number that goes into the slot; fails (any exception) where `convert` has to look."""
     value = variable if parameter.part is None else parameter.part.replace("value", variable)
     if parameter.kind == POINTER:
-        # An attribute that is not there, or is true, ends up in `convert`.
-        return (
-            f"(REFUSE if {value}.is_cuda else {value}.data_ptr())" if check_device else f"{value}.data_ptr()"
-        )
+        # An attribute that is not there, an unknown device and a null address end up in `convert`.
+        address = f"({value}.data_ptr() or REFUSE)"
+        return f"({address} if {value}.is_cpu else REFUSE)" if check_device else address
     if parameter.kind == "bf16":
         return f"bfloat16_bits({value})"
     return value
@@ -179,7 +178,19 @@ def _address(value: Any, parameter: Parameter) -> int:
             f"parameter {parameter.path}: the tensor is on device {str(device)!r}, whose memory this "
             "device cannot reach: move it with .cpu(), or select that device's driver"
         )
-    return int(data_ptr())
+    address = int(data_ptr())
+    if address == 0 and _elements(value):
+        raise LaunchError(
+            f"parameter {parameter.path}: the tensor has no memory (a meta or fake tensor, or one whose storage was "
+            "freed): give it some before the launch"
+        )
+    return address
+
+
+def _elements(value: Any) -> int:
+    """How many elements a tensor has; 0 for objects that do not tell."""
+    count = getattr(value, "numel", None)
+    return int(count()) if callable(count) else 0
 
 
 def _what(value: Any) -> str:
