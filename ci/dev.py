@@ -3,6 +3,8 @@
     python ci/dev.py generate DIR   generate a package with the default answers into DIR/<backend_name>
     python ci/dev.py back DIR       bring edits made in such a package, at DIR, back into the template
 
+`generate DIR --gpu` makes one with gpu_reference=nvidia; `back` sees which one it is.
+
 A template cannot be linted, type-checked or run; the package that it generates can. So edit there, test
 there, and go back. Files that the template copies verbatim (the engine) go back verbatim. In rendered files
 the default names become placeholders again. Where the template holds more than placeholders (conditions,
@@ -13,6 +15,7 @@ that does not render to exactly the edited file. Files missing from the package 
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import re
 import shutil
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+sys.path.append(str(REPOSITORY))  # for hooks.answers: the Jinja extension, and what a hook does
 TEMPLATE = REPOSITORY / "<<cookiecutter.backend_name>>"
 
 # What is not source: made by tools, or the developer's own.
@@ -61,9 +65,10 @@ IGNORED_NAMES = re.compile(
 class Template:
     """The template, its default answers, and what each of its files is called in a generated package."""
 
-    def __init__(self) -> None:
-        sys.path.append(str(REPOSITORY))  # for the Jinja extension in hooks/
-        self.context: dict[str, Any] = generate_context(str(REPOSITORY / "cookiecutter.json"))
+    def __init__(self, *, gpu: bool = False) -> None:
+        self.context: dict[str, Any] = generate_context(
+            str(REPOSITORY / "cookiecutter.json"), extra_context=answers_of(gpu)
+        )
         self.context["cookiecutter"].update(prompt_for_config(self.context, no_input=True))
         self.answers: dict[str, Any] = self.context["cookiecutter"]
         self.environment = create_env_with_context(self.context)
@@ -117,13 +122,26 @@ def files_under(root: Path) -> Iterator[str]:
                 yield Path(folder, file).relative_to(root).as_posix()
 
 
-def generate(folder: Path) -> Path:
+def answers_of(gpu: bool) -> dict[str, str]:
+    """The answers that are not the default ones."""
+    return {"gpu_reference": "nvidia" if gpu else "none"}
+
+
+def generate(folder: Path, *, gpu: bool = False) -> Path:
     """Generate the default package below `folder`, without git, and return its root."""
-    return Path(
+    package = Path(
         cookiecutter(
-            str(REPOSITORY), no_input=True, output_dir=str(folder), default_config=True, accept_hooks=False
+            str(REPOSITORY),
+            no_input=True,
+            extra_context=answers_of(gpu),
+            output_dir=str(folder),
+            default_config=True,
+            accept_hooks=False,
         )
     )
+    hooks = importlib.import_module("hooks.answers")
+    hooks.leave_out(package, {"package_name": "triton_acme", **answers_of(gpu)})
+    return package
 
 
 def merge(template: str, before: str, after: str) -> str | None:
@@ -162,9 +180,10 @@ def template_text(template: Template, file: str, edited: str, rendered: str | No
 
 def back(package: Path) -> Outcome:
     """Bring the edits in `package` back into the template, file by file."""
-    template, outcome = Template(), Outcome()
+    gpu = any(package.glob("src/*/gpu_reference"))
+    template, outcome = Template(gpu=gpu), Outcome()
     with tempfile.TemporaryDirectory() as scratch:
-        baseline = generate(Path(scratch))
+        baseline = generate(Path(scratch), gpu=gpu)
         before = set(files_under(baseline))
         present = set(files_under(package))
         outcome.deleted = sorted(before - present)
@@ -187,14 +206,14 @@ def back(package: Path) -> Outcome:
             place.write_bytes(new)
             shutil.copymode(package / file, place)
             (outcome.changed if file in before else outcome.added).append(file)
-    verify(package, outcome)
+    verify(package, outcome, gpu=gpu)
     return outcome
 
 
-def verify(package: Path, outcome: Outcome) -> None:
+def verify(package: Path, outcome: Outcome, *, gpu: bool) -> None:
     """Generate once more; what went back must come out again, byte for byte."""
     with tempfile.TemporaryDirectory() as scratch:
-        again = generate(Path(scratch))
+        again = generate(Path(scratch), gpu=gpu)
         for file in [*outcome.changed, *outcome.added]:
             if not (again / file).is_file() or (again / file).read_bytes() != (package / file).read_bytes():
                 outcome.refused[file] = "went back, but generates differently: mend it in the template"
@@ -219,14 +238,14 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    commands.add_parser("generate", help="generate a package with default answers").add_argument(
-        "dir", type=Path
-    )
+    generating = commands.add_parser("generate", help="generate a package with default answers")
+    generating.add_argument("dir", type=Path)
+    generating.add_argument("--gpu", action="store_true", help="with gpu_reference=nvidia")
     commands.add_parser("back", help="bring edits back into the template").add_argument("dir", type=Path)
     arguments = parser.parse_args()
     if arguments.command == "generate":
         arguments.dir.mkdir(parents=True, exist_ok=True)
-        print(generate(arguments.dir))
+        print(generate(arguments.dir, gpu=arguments.gpu))
         return 0
     if not (arguments.dir / "pyproject.toml").is_file():
         parser.error(f"{arguments.dir} is not the root of a generated package: it has no pyproject.toml")

@@ -13,8 +13,10 @@ import json
 import keyword
 import os
 import re
+import shutil
 import sys
 import unicodedata
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cookiecutter.exceptions import FailedHookException
@@ -273,6 +275,16 @@ def markdown(text: str) -> str:
 def tile_mnk(answer: str) -> str:
     """Filter: "16x16x32" as the Python tuple "(16, 16, 32)"."""
     return str(matrix_tile_mnk("matrix_tile", answer))
+
+
+def leave_out(package: Path, answers: Mapping[str, Any]) -> None:
+    """Delete from a generated package what the answers do not ask for.
+
+    Only for a folder that is copied verbatim: cookiecutter cannot skip one. Optional files that are rendered
+    have conditional names instead.
+    """
+    if answers["gpu_reference"] == "none":
+        shutil.rmtree(package / "src" / answers["package_name"] / "gpu_reference")
 
 
 def handover(context: Mapping[str, Any]) -> str:

@@ -1,10 +1,11 @@
-"""After the package is written: start a git repository if git is there, say what to do next. Never fails."""
+"""After the package is written: leave out what nobody wants, start a git repository, say what to do next."""
 
 import json
 import os
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 CONTEXT = json.loads(r'''<< cookiecutter | handover >>''')  # fmt: skip
 
@@ -18,6 +19,13 @@ NEXT_STEPS = """
 
 Then open src/{package_name}/target.py, the numbers of your machine, and docs/first-day-numbers.md.
 """
+
+
+def leave_out_what_was_not_asked_for() -> None:
+    sys.path[0] = CONTEXT["_repo_dir"]  # in place of the folder of this (temporary) script
+    from hooks.answers import leave_out
+
+    leave_out(Path.cwd(), CONTEXT)
 
 
 def start_git() -> None:
@@ -45,5 +53,6 @@ def print_next_steps() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+leave_out_what_was_not_asked_for()
 start_git()
 print_next_steps()

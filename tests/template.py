@@ -29,7 +29,11 @@ ODD_ANSWERS = {
 }
 
 # The packages that tests/test_generated.py builds, installs and tests: name -> answers.
-VARIANTS: dict[str, dict[str, str]] = {"default": {}, "odd": ODD_ANSWERS}
+VARIANTS: dict[str, dict[str, str]] = {
+    "default": {},
+    "odd": ODD_ANSWERS,
+    "gpu": {"gpu_reference": "nvidia"},
+}
 
 # Python's own remedies for a C locale switched off: what remains is ASCII everywhere.
 C_LOCALE = {"LC_ALL": "C", "LANG": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}

@@ -169,6 +169,30 @@ def test_files_of_one_forge_only(tmp_path: Path, provider: str, present: list[st
     assert sorted(found) == sorted([*present, ".gitattributes", ".gitignore"])
 
 
+def test_gpu_reference_is_there_only_if_asked_for(tmp_path: Path) -> None:
+    """Folder, tests, page and entry point: all or none, whatever the names are."""
+    names = {"backend_name": "zk", "distribution_name": "zk-triton", "package_name": "zk_triton"}
+    package = generate(tmp_path / "with", {**names, "gpu_reference": "nvidia"})
+    without = generate(tmp_path / "without", names)
+    mine = {path.relative_to(package).as_posix() for path in files_of(package)}
+    extra = mine - {path.relative_to(without).as_posix() for path in files_of(without)}
+    assert {name.split("/")[0] for name in extra} == {"src", "tests", "docs"}
+    assert {"src/zk_triton/gpu_reference/launch.c", "docs/gpu-reference.md"} <= extra
+    assert "tests/test_gpu_reference_compile.py" in extra
+    assert not [path for path in without.rglob("*") if "gpu" in path.name and path.suffix != ".pyc"]
+    check_every_file_parses(package)
+    points = [
+        tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"]
+        for root in (package, without)
+    ]
+    assert points[0]["triton.backends"] == {"zk": "zk_triton.backend", "zk_gpu": "zk_triton.gpu_reference"}
+    assert points[1]["triton.backends"] == {"zk": "zk_triton.backend"}
+    different = [
+        name for name in mine - extra if (package / name).read_bytes() != (without / name).read_bytes()
+    ]
+    assert sorted(different) == ["docs/README.md", "pyproject.toml"]
+
+
 def test_every_action_is_pinned_and_one_job_gates(tmp_path: Path) -> None:
     package = generate(tmp_path / "output")
     workflows = sorted((package / ".github" / "workflows").iterdir())

@@ -130,7 +130,7 @@ if __name__ == "__main__":
     split("LN2", ln2, 2)
     split("LOG2_E", 1 / ln2, 2)
     split("HALF_PI", mp.pi / 2, 3)
-    split("PI", mp.pi, 1)
+    split("PI", mp.pi, 2)
     split("LOG2_10", mp.log(10, 2), 1)
     split("LOG10_2", mp.log(2, 10), 2)
     split("LOG10_E", 1 / mp.log(10), 2)

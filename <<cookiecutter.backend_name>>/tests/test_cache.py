@@ -95,31 +95,10 @@ def test_folder_that_cannot_be_made(tmp_path: pathlib.Path, monkeypatch: pytest.
     monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "file" / "cache"))
     forget_kernels()
     with pytest.raises(
-        InstallationError, match="cannot be made .Not a directory.: set TRITON_CACHE_DIR to a folder"
-    ):
+        InstallationError, match="Not a directory.*set TRITON_CACHE_DIR to a folder"
+    ) as caught:
         run_variants(1)
-
-
-def test_read_only_folder_is_a_warning(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from <<cookiecutter.package_name>>.backend import cache_folder
-
-    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(cache_folder.os, "access", lambda path, mode: False)  # root may write everywhere
-    with pytest.warns(UserWarning, match="is read-only; .* set TRITON_CACHE_DIR"):
-        cache_folder.require_cache_folder()
-    cache_folder._require.cache_clear()
-
-
-def test_truncated_object_code_is_explained(fresh_cache: pathlib.Path) -> None:
-    forget_kernels()
-    run_variants(1)
-    (image,) = fresh_cache.rglob("add_constant.obj")
-    image.write_bytes(image.read_bytes()[:100])
-    forget_kernels()
-    with pytest.raises(
-        RuntimeError, match="object code of add_constant is damaged .* TRITON_ALWAYS_COMPILE=1"
-    ):
-        run_variants(1)
+    assert isinstance(caught.value, OSError) and "\n" not in str(caught.value)
 
 
 OVERRIDE = f"""

@@ -189,7 +189,9 @@ def test_r19_one_bad_lane(bad: int | None, programs: int) -> None:
     out = np.zeros((programs, 64), np.float32)
     for _ in range(2):
         if bad is not None:
-            with pytest.raises(RuntimeError, match="device-side assert.*index out of range, 100% sure") as caught:
+            with pytest.raises(
+                RuntimeError, match="device-side assert.*index out of range, 100% sure"
+            ) as caught:
                 launch(check_indices, (programs,), wrong, x, out, 64, N=64, debug=True)
             assert f"{__file__}:" in str(caught.value)
         launch(check_indices, (programs,), index, x, out, 64, N=64, debug=True)
@@ -247,7 +249,9 @@ def print_text():
     tl.device_print("no value, 5% off")
 
 
-def printed(capfd: pytest.CaptureFixture[str], kernel: Any, *args: Any, grid: int = 1, **options: Any) -> list[str]:
+def printed(
+    capfd: pytest.CaptureFixture[str], kernel: Any, *args: Any, grid: int = 1, **options: Any
+) -> list[str]:
     capfd.readouterr()
     launch(kernel, (grid,), *args, num_warps=1, **options)
     out, err = capfd.readouterr()
@@ -276,7 +280,10 @@ def test_r19_print_a_tile(capfd: pytest.CaptureFixture[str], dtype: str) -> None
 def test_r19_print_bfloat16_and_booleans(capfd: pytest.CaptureFixture[str]) -> None:
     bits = bf16_bits(np.array([1.5, -2, 0, np.inf], np.float32))
     lines = printed(capfd, print_lanes, Typed(bits, "bfloat16"), N=4)
-    assert lines == [f"pid (0, 0, 0) idx ({i}) lanes: {v}" for i, v in enumerate(["1.500000", "-2.000000", "0.000000", "inf"])]
+    assert lines == [
+        f"pid (0, 0, 0) idx ({i}) lanes: {v}"
+        for i, v in enumerate(["1.500000", "-2.000000", "0.000000", "inf"])
+    ]
     lines = printed(capfd, print_lanes, Typed(np.array([0, 1, 2, 0], np.uint8), "bool"), N=4)
     values = [line.rpartition(" ")[2].lstrip("-") for line in lines]
     assert values == ["0", "1", "1", "0"]

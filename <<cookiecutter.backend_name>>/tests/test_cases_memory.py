@@ -318,7 +318,9 @@ def copy_view(x, out, row_stride, column_stride, n, m, R: tl.constexpr, C: tl.co
 
 
 @triton.jit
-def copy_view_constant(x, out, ROW: tl.constexpr, COLUMN: tl.constexpr, n, m, R: tl.constexpr, C: tl.constexpr):
+def copy_view_constant(
+    x, out, ROW: tl.constexpr, COLUMN: tl.constexpr, n, m, R: tl.constexpr, C: tl.constexpr
+):
     copy_view(x, out, ROW, COLUMN, n, m, R, C)
 
 
@@ -376,9 +378,7 @@ def add_one_by_kernel(x, out, a, b, c, pitch, start, RANK: tl.constexpr, C: tl.c
         target = tl.make_tensor_descriptor(out, [b, c], [pitch, 1], [8, C])
         add_one(source, target, start, RANK)
     else:
-        source = tl.make_tensor_descriptor(
-            x, [a, b, c], [b * pitch, pitch, 1], [4, 8, C], padding_option=PAD
-        )
+        source = tl.make_tensor_descriptor(x, [a, b, c], [b * pitch, pitch, 1], [4, 8, C], padding_option=PAD)
         target = tl.make_tensor_descriptor(out, [a, b, c], [b * pitch, pitch, 1], [4, 8, C])
         add_one(source, target, start, RANK)
 
@@ -406,7 +406,9 @@ def test_r13_descriptors(dtype: str, padding: str, maker: str, rank: int) -> Non
             options = {"RANK": rank, "C": block[-1], "PAD": padding}
             launch(add_one_by_kernel, (1,), x, out, 3, 5, 6, pitch, start, **options)
         expected = np.full(full, -1, dtype)
-        inside = tuple(slice(max(start, 0), max(0, min(n, start + b))) for n, b in zip(shape, block, strict=True))
+        inside = tuple(
+            slice(max(start, 0), max(0, min(n, start + b))) for n, b in zip(shape, block, strict=True)
+        )
         expected[inside] = x[inside] + 1
         np.testing.assert_array_equal(out, expected)
 
@@ -448,7 +450,9 @@ def test_r13_padding_values(dtype: str, padding: str, maker: str) -> None:
 
 def cells(values: list[float], dtype: str) -> Any:
     numbers = np.array(values, np.float64)
-    return Typed(bf16_bits(numbers.astype(np.float32)), dtype) if dtype == "bfloat16" else numbers.astype(dtype)
+    return (
+        Typed(bf16_bits(numbers.astype(np.float32)), dtype) if dtype == "bfloat16" else numbers.astype(dtype)
+    )
 
 
 def numbers(array: Any) -> np.ndarray:
@@ -504,7 +508,9 @@ def test_r14_contended_extremes_and_exchange(dtype: str, kind: str) -> None:
     slots, old = run_contended(kind, dtype, programs)
     lanes = np.arange(32)
     for slot in (0, 1):
-        values = np.array([p * 32 + lane + 1 for p in range(programs) for lane in lanes if lane % 3 and lane % 2 == slot])
+        values = np.array(
+            [p * 32 + lane + 1 for p in range(programs) for lane in lanes if lane % 3 and lane % 2 == slot]
+        )
         if kind == "xchg":
             assert sorted([*old[slot], slots[slot]]) == [0, *values.tolist()]
             continue

@@ -246,8 +246,17 @@ def test_r07_a_sum_is_rounded_once() -> None:
     """bfloat16 arithmetic: the float32 sum, to nearest even."""
     x, y = random(256), random(256, seed=1)
     x_bits, y_bits, out = bf16_bits(x), bf16_bits(y), np.zeros(256, np.uint16)
-    launch(add_and_round, (1,), Typed(x_bits, "bfloat16"), Typed(y_bits, "bfloat16"), Typed(out, "bfloat16"), N=256)
-    total = (x_bits.astype(np.uint32) * 65536).view(np.float32) + (y_bits.astype(np.uint32) * 65536).view(np.float32)
+    launch(
+        add_and_round,
+        (1,),
+        Typed(x_bits, "bfloat16"),
+        Typed(y_bits, "bfloat16"),
+        Typed(out, "bfloat16"),
+        N=256,
+    )
+    total = (x_bits.astype(np.uint32) * 65536).view(np.float32) + (y_bits.astype(np.uint32) * 65536).view(
+        np.float32
+    )
     np.testing.assert_array_equal(out, bf16_bits(total))
 
 

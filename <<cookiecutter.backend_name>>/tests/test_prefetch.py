@@ -85,7 +85,7 @@ def test_large_tiles_are_left_to_the_processor() -> None:
     assert prefetches(text) == []
 
 
-@pytest.mark.parametrize("address", [0, -1, 1 <<'<<'>> 62])
+@pytest.mark.parametrize("address", [0, -1, 2**62])
 @pytest.mark.parametrize("intent", ["read", "write"])
 def test_no_address_traps(intent: str, address: int) -> None:
     body = f'isa.prefetch "{intent}" 256 from %a\nisa.return'

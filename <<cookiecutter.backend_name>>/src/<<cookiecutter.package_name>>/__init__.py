@@ -39,7 +39,7 @@ def deactivate() -> None:
     with _lock:
         if Driver.activated:
             Driver.activated = False
-            restore_driver(_previous.pop())
+            restore_driver(_previous.pop(), Driver)
 
 
 def __getattr__(name: str) -> Any:

@@ -117,11 +117,17 @@ def select_driver(driver: Any) -> Any:
     return previous
 
 
-def restore_driver(previous: Any) -> None:
-    """Undo `select_driver`. None: Triton chooses again when it next needs a driver."""
+def restore_driver(previous: Any, kind: type) -> None:
+    """Undo `select_driver`. None: Triton chooses again when it next needs a driver.
+
+    Triton keeps what it once chose by itself, and goes back to it after ``reset_active``: a driver of the ``kind`` to
+    be forgotten, chosen while it was selected, is forgotten too.
+    """
     from triton.runtime import driver as config
 
     config.set_active(previous)
+    if isinstance(getattr(config, "_default", None), kind):
+        config._default = None
 
 
 def selected_by_environment() -> str:

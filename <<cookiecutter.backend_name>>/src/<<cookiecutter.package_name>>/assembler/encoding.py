@@ -40,13 +40,19 @@ from ..errors import CompileError
 from ..target import ARCH, BACKEND_NAME
 from .errors import EncodingError
 from .opcodes import Form, Kind, check_counts, form_numbered, form_of
-from .program import Block, Immediate, Instruction, Location, Program, Register, Type
+from .program import Block, Immediate, Instruction, Location, Program, Register, Type, check_blocks
 from .text import check_register
 
 VERSION: Final = 1
 HEADER: Final = struct.Struct("<4sHHII")
 SYMBOLS, CODE, CONSTANTS, METADATA, LINES = range(1, 6)
-SECTION_NAMES: Final = {SYMBOLS: "symbols", CODE: "code", CONSTANTS: "constants", METADATA: "metadata", LINES: "lines"}
+SECTION_NAMES: Final = {
+    SYMBOLS: "symbols",
+    CODE: "code",
+    CONSTANTS: "constants",
+    METADATA: "metadata",
+    LINES: "lines",
+}
 
 ELEMENTS: Final = tuple(BITS)
 """Element types by number: new ones are added at the end of ``checks.BITS``."""
@@ -222,7 +228,9 @@ def _read_container(image: bytes) -> dict[int, bytes]:
         raise EncodingError(f"this is no binary of {BACKEND_NAME}: it does not begin with {MAGIC!r}")
     _, version, count, size, checksum = HEADER.unpack_from(image)
     if version != VERSION:
-        raise EncodingError(f"the binary has format {version}, and this version reads format {VERSION}: recompile")
+        raise EncodingError(
+            f"the binary has format {version}, and this version reads format {VERSION}: recompile"
+        )
     body = image[HEADER.size :]
     if size != len(image):
         raise EncodingError(f"the binary is damaged: it has {len(image)} bytes instead of {size}")
@@ -274,6 +282,7 @@ def _read_program(sections: dict[int, bytes]) -> Program:
         blocks,
         int(metadata["spilled_bytes"]),
     )
+    check_blocks(program)
     _read_lines(_Reader(sections[LINES]), [str(file) for file in metadata["files"]], program.instructions())
     return program
 
@@ -292,9 +301,7 @@ def _read_instruction(code: _Reader, constants: list[bytes], labels: dict[int, s
     immediates = tuple(_read_immediate(kind, code, constants) for _, kind in form.immediates)
     target = labels[code.u32()] if form.jumps else ""
     results = len(form.results)
-    return Instruction(
-        form.name, tuple(registers[:results]), tuple(registers[results:]), immediates, target
-    )
+    return Instruction(form.name, tuple(registers[:results]), tuple(registers[results:]), immediates, target)
 
 
 def _read_type(byte: int) -> Type:

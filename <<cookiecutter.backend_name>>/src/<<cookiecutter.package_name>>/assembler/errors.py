@@ -16,7 +16,7 @@ class EncodingError(CompileError):
     """A binary that is damaged, or was made by another version or for another target."""
 
 
-class OutOfRegisters(CompileError, OutOfResources):  # type: ignore[misc]
+class OutOfRegisters(CompileError, OutOfResources):
     """A kernel needs more registers, or more scratchpad for spilled ones, than the target has.
 
     Triton's autotuner takes it for what it is: the configuration is skipped.
@@ -24,11 +24,9 @@ class OutOfRegisters(CompileError, OutOfResources):  # type: ignore[misc]
 
     def __init__(self, required: int, limit: int, name: str, location: str = "") -> None:
         self.required, self.limit, self.name = required, limit, name
-        CompileError.__init__(
-            self,
-            f"out of resource: {name}: {required} needed, {limit} there (see target.py). Smaller blocks need fewer",
-            location=location,
-        )
+        self.message = f"out of resource: {name}: {required} needed, {limit} there (see target.py). Smaller blocks need fewer"
+        self.location, self.add_support_in = location, ""
+        Exception.__init__(self, self.message)
 
     def __str__(self) -> str:
         return f"{BACKEND_NAME}: {self.message}" + (f"\n  at {self.location}" if self.location else "")

@@ -104,7 +104,7 @@ class _Linearizer:
             kernel.sym_name.data,
             tuple(type_of(ty) for ty in kernel.function_type.inputs),
             kernel.scratch_bytes.value.data,
-            tuple(tuple(field.data for field in trap) for trap in kernel.traps),  # type: ignore[attr-defined, misc]
+            tuple(tuple(field.data for field in trap) for trap in kernel.traps),
             [Block("entry")],
         )
 
@@ -177,7 +177,9 @@ class _Linearizer:
         name = op.name.removeprefix(PREFIX)
         if name == op.name:
             raise UnsupportedOperation(
-                f"no machine code is known for {op.name}", location=location_of(op), add_support_in="assembler/"
+                f"no machine code is known for {op.name}",
+                location=location_of(op),
+                add_support_in="assembler/",
             )
         form = form_of(name)
         operands = self.of(op.operands)
@@ -236,9 +238,7 @@ class _Linearizer:
         otherwise, after = self.label("else"), self.label("endif")
         results = self.fresh_for(op.output)
         has_else = bool(op.false_region.blocks)
-        self.put(
-            "branch.unless", (), (self.values[op.cond],), (), otherwise if has_else else after
-        )
+        self.put("branch.unless", (), (self.values[op.cond],), (), otherwise if has_else else after)
         self.begin(self.label("then"))
         self.move(results, self.body(op.true_region.block))
         if has_else:
@@ -349,7 +349,9 @@ def operation_of(instruction: Instruction, operands: Sequence[SSAValue]) -> Oper
             case _, int():
                 properties[role] = _number(value, instruction.results[0].type)
             case _:
-                raise UnsupportedOperation(f"{instruction.name}: {value!r} is no immediate of kind {kind.name}")
+                raise UnsupportedOperation(
+                    f"{instruction.name}: {value!r} is no immediate of kind {kind.name}"
+                )
     types = [vector(result.type.lanes, _element(result.type.element)) for result in instruction.results]
     return cls.create(operands=operands, result_types=types, properties=properties)
 
@@ -381,5 +383,3 @@ def _number(bits: int, ty: Type) -> Attribute:
     element = _element(ty.element)
     assert isinstance(element, AnyFloat)
     return FloatAttr(value, element)
-
-

@@ -119,7 +119,7 @@ class Instruction:
 
 @dataclass(slots=True)
 class Block:
-    """Instructions that run one after the other; only the last ones jump. It goes on with the next block."""
+    """Instructions that run one after the other. Only the last one may jump; it goes on with the next block."""
 
     label: str
     code: list[Instruction] = field(default_factory=list)
@@ -154,6 +154,25 @@ class Program:
                 following.append(number + 1)
             result.append(following)
         return result
+
+
+JUMPS: Final = frozenset(("jump", "branch", "branch.unless", "return"))
+"""What ends a block."""
+
+
+def check_blocks(program: Program) -> None:
+    """Raises ValueError where a block goes on after a jump, a label is missing, or the program does not end."""
+    labels = {block.label for block in program.blocks}
+    if len(labels) != len(program.blocks):
+        raise ValueError("two blocks have the same label")
+    for block in program.blocks:
+        for instruction in block.code:
+            if instruction.name in JUMPS and instruction is not block.code[-1]:
+                raise ValueError(f"block {block.label} goes on after a {instruction.name}")
+            if instruction.target and instruction.target not in labels:
+                raise ValueError(f"there is no label {instruction.target!r}")
+    if not program.blocks or falls_through(program.blocks[-1]):
+        raise ValueError("the last block does not end with return or jump")
 
 
 def falls_through(block: Block) -> bool:

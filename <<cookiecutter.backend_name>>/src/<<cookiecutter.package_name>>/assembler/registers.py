@@ -18,9 +18,7 @@ from .errors import OutOfRegisters
 from .liveness import bits, drop_dead_code, live_out, loop_depths, members
 from .program import VECTOR_BITS, Block, Instruction, Program, Register, RegisterFile, Type
 
-RECOMPUTED: Final = frozenset(
-    ("const", "lanes", "scratch", "program_id", "num_programs", "argument")
-)
+RECOMPUTED: Final = frozenset(("const", "lanes", "scratch", "program_id", "num_programs", "argument"))
 """Instructions without operands that cost no more than a reload."""
 
 CHEAP: Final = 0.25
@@ -124,9 +122,7 @@ class _Allocator:
                 if instruction.name == "move":
                     beside &= ~bits(instruction.operands)
                 for result in instruction.results:
-                    neighbours[result.number] |= (
-                        beside & of_file[result.type.file] & ~(1 << result.number)
-                    )
+                    neighbours[result.number] |= beside & of_file[result.type.file] & ~(1 << result.number)
                     spans[result.number] += 1
                 live = live & ~written | bits(instruction.operands)
         for number in self.types:
@@ -200,7 +196,9 @@ class _Allocator:
         together = ty.registers + sum(
             self.types[other].registers for other in members(self.neighbours[number]) if other in self.short
         )
-        users = (i for i in self.program.instructions() if number in {r.number for r in (*i.results, *i.operands)})
+        users = (
+            i for i in self.program.instructions() if number in {r.number for r in (*i.results, *i.operands)}
+        )
         where = next((i.location for i in users if i.location), None)
         raise OutOfRegisters(
             together,
@@ -215,19 +213,25 @@ class _Allocator:
         base = -(-self.program.scratch_bytes // WORKSPACE_ALIGNMENT) * WORKSPACE_ALIGNMENT
         recomputed: dict[int, Instruction] = {}
         slots: dict[int, int] = {}
-        alone = {number for number in spilled if not any(
-            other != number and self._find(other) == number for other in self.types
-        )}
+        alone = {
+            number
+            for number in spilled
+            if not any(other != number and self._find(other) == number for other in self.types)
+        }
         for number in sorted(spilled):
             maker = self._recomputed(number) if number in alone else None
             if maker is not None:
                 recomputed[number] = maker
             else:
                 slots[number] = base + self.spill_bytes
-                self.spill_bytes += -(-spilled_size(self.types[number]) // WORKSPACE_ALIGNMENT) * WORKSPACE_ALIGNMENT
+                self.spill_bytes += (
+                    -(-spilled_size(self.types[number]) // WORKSPACE_ALIGNMENT) * WORKSPACE_ALIGNMENT
+                )
         limit = SCRATCHPAD_BYTES
         if self.program.scratch_bytes <= limit < base + self.spill_bytes:
-            raise OutOfRegisters(base + self.spill_bytes, limit, "bytes of scratchpad, spilled registers included")
+            raise OutOfRegisters(
+                base + self.spill_bytes, limit, "bytes of scratchpad, spilled registers included"
+            )
         for block in self.program.blocks:
             self._rewrite(block, recomputed, slots)
 

@@ -10,8 +10,8 @@
         branch.unless          p0, endif.2
 
 An instruction's types, in brackets, are those that its name leaves open (see ``opcodes.Form``); then come results,
-operands, immediates and the label it jumps to. A comment ``# file:line`` at the end of an instruction says where it comes
-from; the file's folder is in a ``.file`` line. Other comments begin a line.
+operands, immediates and the label it jumps to. A comment ``# file:line`` at the end of an instruction says where it
+comes from; the file's folder is in a ``.file`` line. Other comments begin a line.
 """
 
 from __future__ import annotations
@@ -27,7 +27,17 @@ from ..errors import CompileError
 from ..target import ARCH, BACKEND_NAME
 from .errors import AssemblyError
 from .opcodes import Kind, check_counts, form_of
-from .program import Block, Immediate, Instruction, Location, Program, Register, Type, parse_type
+from .program import (
+    Block,
+    Immediate,
+    Instruction,
+    Location,
+    Program,
+    Register,
+    Type,
+    check_blocks,
+    parse_type,
+)
 
 NAME_WIDTH: Final = 28
 LINE_WIDTH: Final = 68
@@ -142,10 +152,10 @@ def parse_program(text: str) -> Program:
             ) from error
     if program is None:
         raise AssemblyError("assembly text: there is no .kernel")
-    labels = {block.label for block in program.blocks}
-    for instruction in program.instructions():
-        if instruction.target and instruction.target not in labels:
-            raise AssemblyError(f"assembly text: there is no label {instruction.target!r}")
+    try:
+        check_blocks(program)
+    except ValueError as error:
+        raise AssemblyError(f"assembly text: {error}") from error
     return program
 
 
@@ -179,9 +189,7 @@ def parse_instruction(line: str, files: Mapping[str, str]) -> Instruction:
     results = tuple(_parse_register(next(source), next(of_registers)) for _ in form.results)
     inputs = tuple(_parse_register(next(source), next(of_registers)) for _ in range(operands))
     immediates = tuple(_parse_immediate(kind, next(source)) for _, kind in form.immediates)
-    instruction = Instruction(
-        name, results, inputs, immediates, next(source) if form.jumps else "", location
-    )
+    instruction = Instruction(name, results, inputs, immediates, next(source) if form.jumps else "", location)
     check_counts(form, instruction)
     return instruction
 
@@ -222,7 +230,9 @@ def _tokens(line: str) -> Iterator[re.Match[str]]:
 def _parse_register(word: str, ty: Type) -> Register:
     letter, number = word[:1], word[1:]
     if letter != ty.file.letter or not (number.isascii() and number.isdigit()):
-        raise ValueError(f"expected a register {ty.file.letter}0, {ty.file.letter}1, ... for {ty}, not {word!r}")
+        raise ValueError(
+            f"expected a register {ty.file.letter}0, {ty.file.letter}1, ... for {ty}, not {word!r}"
+        )
     register = Register(int(number), ty)
     check_register(register)
     return register
@@ -251,7 +261,9 @@ def _parse_immediate(kind: Kind, word: str) -> Immediate:
         case Kind.LIST:
             if not word.startswith("{"):
                 raise ValueError(f"expected a list in braces, not {word!r}")
-            return tuple(number for item in word[1:-1].split(",") if item.strip() for number in _parse_run(item))
+            return tuple(
+                number for item in word[1:-1].split(",") if item.strip() for number in _parse_run(item)
+            )
         case Kind.STRING:
             text = json.loads(word)
             if not isinstance(text, str):
@@ -259,5 +271,3 @@ def _parse_immediate(kind: Kind, word: str) -> Immediate:
             return text
         case Kind.ELEMENT:
             return parse_type(word).element
-
-

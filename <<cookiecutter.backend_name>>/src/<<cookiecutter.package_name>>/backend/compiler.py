@@ -41,10 +41,10 @@ class Backend(BaseBackend):
         from ..requirements_check import require_toolchain
 
         require_toolchain()
-        from .cache_folder import require_cache_folder
+        from .cache_manager import install
         from .fingerprint import fingerprint
 
-        require_cache_folder()
+        install()
         return f"{self.target.backend}-{self.target.arch}-{self.target.warp_size}-{fingerprint()}"
 
     def parse_options(self, options: dict[str, Any]) -> Options:

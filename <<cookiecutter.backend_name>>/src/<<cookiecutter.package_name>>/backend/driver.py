@@ -45,7 +45,7 @@ class Utilities:
 
     def load_binary(
         self, name: str, image: bytes, shared: int, device: int
-    ) -> tuple[Any, int, int, int, int]:
+    ) -> tuple[Any, Any, int, int, int]:
         """Link object code. Returns (module, address of the entry point, registers, spills, most threads a program may
         ask for). Registers and spills are nominal. Raises LoadError.
 

@@ -15,7 +15,7 @@ from typing import Final
 
 from .. import extensions
 from ..passes.registry import REGISTRY
-from ..target import ENV_PREFIX
+from ..target import DISTRIBUTION_NAME, ENV_PREFIX
 
 RUNTIME_VARIABLES: Final = frozenset(
     f"{ENV_PREFIX}_{name}" for name in ("NUM_THREADS", "TIME_PASSES", "VERIFY_PASSES", "DISABLE_PASSES")
@@ -65,5 +65,13 @@ def toolchain() -> str:
     host = HostFeatures.current()
     return (
         f"{host.triple} {host.name} {host.features} LLVM {llvm.llvm_version_info} llvmlite {llvmlite.__version__} "
-        f"xDSL {importlib.metadata.version('xdsl')}"
+        f"xDSL {importlib.metadata.version('xdsl')} {DISTRIBUTION_NAME} {own_version()}"
     )
+
+
+def own_version() -> str:
+    """The version of this package as it is installed; empty where it runs from a folder that is not."""
+    try:
+        return importlib.metadata.version(DISTRIBUTION_NAME)
+    except importlib.metadata.PackageNotFoundError:
+        return ""

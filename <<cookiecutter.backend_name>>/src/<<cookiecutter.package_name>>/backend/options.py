@@ -64,7 +64,8 @@ class Options:
     def __post_init__(self) -> None:
         if self.device_kind not in KINDS:
             raise OptionError(
-                f"{BACKEND_NAME}: device_kind (or {DEVICE_VARIABLE}) is {self.device_kind!r}; there are {', '.join(KINDS)}"
+                f"{BACKEND_NAME}: device_kind (or {DEVICE_VARIABLE}) is {self.device_kind!r}; there are "
+                f"{', '.join(KINDS)}"
             )
         for name in ("num_warps", "num_ctas"):
             count: object = getattr(self, name)

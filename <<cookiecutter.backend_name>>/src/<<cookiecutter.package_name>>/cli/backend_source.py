@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 _BASES = ("BaseBackend", "DriverBase", "GPUDriver")
 
@@ -20,18 +20,50 @@ def is_always_active(driver: ast.Module) -> bool:
     return any(_returns_only_true(member) for member in _class_members(driver, "is_active"))
 
 
-def claimed_targets(compiler: ast.Module) -> set[str]:
-    """The literal names that ``supports_target`` compares the target with (names it computes stay
-    unknown).
+def claimed_targets(
+    compiler: ast.Module, constant: Callable[[str], str | None] = lambda name: None
+) -> set[str]:
+    """The names that ``supports_target`` compares the target with: literal ones, and those of constants, whose values
+    ``constant`` finds (names it computes stay unknown).
     """
     names: set[str] = set()
     for member in _class_members(compiler, "supports_target"):
         for node in ast.walk(member):
             if isinstance(node, ast.Compare) and _mentions_backend(node):
-                for constant in ast.walk(node):
-                    if isinstance(constant, ast.Constant) and isinstance(constant.value, str):
-                        names.add(constant.value)
+                for part in ast.walk(node):
+                    value: object = None
+                    if isinstance(part, ast.Constant):
+                        value = part.value
+                    elif isinstance(part, ast.Name):
+                        value = constant(part.id)
+                    if isinstance(value, str):
+                        names.add(value)
     return names
+
+
+def string_constant(module: ast.Module, name: str) -> str | None:
+    """The literal string that a module assigns to a global name, if it is one."""
+    for node in module.body:
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        if any(isinstance(target, ast.Name) and target.id == name for target in targets):
+            value = getattr(node, "value", None)
+            if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                return value.value
+    return None
+
+
+def import_of(module: ast.Module, name: str, package: str) -> tuple[str, str] | None:
+    """The module that ``name`` is imported from, and what it is called there; ``package`` is where ``module`` lies."""
+    for node in module.body:
+        if isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                if (alias.asname or alias.name) == name:
+                    parents = package.split(".")[: max(package.count(".") + 2 - node.level, 0)]
+                    origin = ".".join(
+                        [*(parents if node.level else []), *([node.module] if node.module else [])]
+                    )
+                    return origin, alias.name
+    return None
 
 
 def borrowed_classes(module: ast.Module) -> list[str]:

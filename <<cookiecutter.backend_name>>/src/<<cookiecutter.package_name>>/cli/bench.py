@@ -80,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
     if found.measurements:
         print(f"\n{report.measurements_table(found.measurements)}\n")
         print(
-            "Medians of interleaved calls, launch included (CPU time for one thread). ratio = peer / ours, higher is better."
+            "Medians of interleaved calls, launch included; for one thread, of its CPU time. ratio = peer / ours."
         )
         if not arguments.small:
             behind = [m for m in missed(found.measurements) if m.verdict == "no"]

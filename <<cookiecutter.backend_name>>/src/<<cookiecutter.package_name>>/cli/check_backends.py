@@ -17,7 +17,7 @@ from pathlib import Path
 
 from ..installed import find_module, install_ourselves_command, module_source
 from ..target import BACKEND_NAME, DISTRIBUTION_NAME, PACKAGE_NAME
-from .backend_source import borrowed_classes, claimed_targets, is_always_active
+from .backend_source import borrowed_classes, claimed_targets, import_of, is_always_active, string_constant
 from .report import Finding, fail, ok, warn
 from .surroundings import ENTRY_POINT_GROUP, OWN_ENTRY_POINT, Claim, Surroundings
 
@@ -290,7 +290,21 @@ def _is_always_active(claim: Claim) -> bool:
 
 def _targets(claim: Claim) -> set[str]:
     try:
-        found = claimed_targets(_parse(claim, "compiler"))
+        compiler = _parse(claim, "compiler")
+        found = claimed_targets(compiler, lambda name: _constant(claim, compiler, name))
     except (SyntaxError, ValueError):  # reported by entry_points
         return set()
     return found | {BACKEND_NAME} if claim.is_ours else found
+
+
+def _constant(claim: Claim, module: ast.Module, name: str) -> str | None:
+    """The string that a global name of a backend's module stands for, here or in the module it is imported from."""
+    value = string_constant(module, name)
+    place = import_of(module, name, claim.package) if value is None else None
+    if place is None:
+        return value
+    spec = find_module(place[0])
+    source = module_source(spec) if spec is not None else None
+    return (
+        string_constant(ast.parse(source.read_bytes(), str(source)), place[1]) if source is not None else None
+    )

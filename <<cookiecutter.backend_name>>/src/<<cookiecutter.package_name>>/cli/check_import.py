@@ -25,7 +25,18 @@ SECONDS = 120
 PROBE = """
 import json, time
 start = time.perf_counter()
-from triton.backends import backends
+try:
+    from triton.backends import backends
+except RuntimeError as error:
+    # Triton says only that a module has no class that it can use, not what the class lacks.
+    import sys
+    for name, module in sorted(sys.modules.items()):
+        if name.endswith((".compiler", ".driver")) and not name.startswith("triton."):
+            for item in vars(module).values():
+                lacks = getattr(item, "__abstractmethods__", None)
+                if lacks and item.__module__ == name:
+                    raise RuntimeError(f"{name}.{item.__name__} does not define {', '.join(sorted(lacks))}") from error
+    raise
 seconds = time.perf_counter() - start
 active = {name: bool(backend.driver.is_active()) for name, backend in backends.items()}
 print("\\n" + json.dumps([seconds, active]))

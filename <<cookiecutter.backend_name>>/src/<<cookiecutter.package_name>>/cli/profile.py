@@ -26,9 +26,13 @@ HEADINGS: Final = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("script", type=Path, help="a Python program that launches kernels; keep its sizes small")
+    parser.add_argument(
+        "script", type=Path, help="a Python program that launches kernels; keep its sizes small"
+    )
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="what the program gets as its arguments")
-    parser.add_argument("--lines", type=int, default=5, metavar="N", help="hottest source lines to show (default: 5)")
+    parser.add_argument(
+        "--lines", type=int, default=5, metavar="N", help="hottest source lines to show (default: 5)"
+    )
     parser.add_argument("--svg", type=Path, metavar="FILE", help="write a roofline plot")
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import llvmlite.binding as llvm
 
+from . import llvm_lock as llvm_lock
+
 
 @dataclass(frozen=True)
 class HostFeatures:

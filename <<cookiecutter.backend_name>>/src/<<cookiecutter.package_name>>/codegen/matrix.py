@@ -78,7 +78,9 @@ def tile_function(module: Module, tile: Tile) -> str:
     e = Emitter(module)
     acc, a, b = (e.let(f"inttoptr i64 %{name} to ptr") for name in ("acc", "a", "b"))
     pieces = columns(tile.n, module.host.vector_bits // tile.acc.bits)
-    in_pairs = tile.operand.format == "bf16" and module.host.multiplies_bf16 and pieces[-1].width >= LEAST_PAIRS
+    in_pairs = (
+        tile.operand.format == "bf16" and module.host.multiplies_bf16 and pieces[-1].width >= LEAST_PAIRS
+    )
     make = _PairsBlock if in_pairs else _RegisterBlock
     for first in range(0, len(pieces), VECTORS_PER_ROW):
         block = pieces[first : first + VECTORS_PER_ROW]

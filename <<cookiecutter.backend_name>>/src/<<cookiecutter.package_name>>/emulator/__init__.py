@@ -1,7 +1,7 @@
 """An emulator of the instruction set: runs assembled programs instruction by instruction, checks and counts.
 
-It is slow (some hundred thousand instructions a second) and strict, and shares no code with the code generator: where both
-agree, both are likely to be right.
+It is slow (some hundred thousand instructions a second) and strict, and shares no code with the code generator: where
+both agree, both are likely to be right.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ DIRECT: Final[dict[str, Function]] = {
 @executes(*DIRECT)
 def direct(machine: Machine, instruction: Instruction) -> Step:
     result, *operands = machine.views(instruction)
-    return partial(DIRECT[instruction.name], *operands, result)
+    return partial(DIRECT[instruction.name], *operands, out=result)
 
 
 def unsigned(lanes: View) -> View:
@@ -161,7 +161,9 @@ def count_ones(value: View) -> View:
 
 
 def leading_zeros(value: View) -> View:
-    bits = np.unpackbits(value.astype(value.dtype.newbyteorder(">")).view(np.uint8).reshape(len(value), -1), axis=1)
+    bits = np.unpackbits(
+        value.astype(value.dtype.newbyteorder(">")).view(np.uint8).reshape(len(value), -1), axis=1
+    )
     return np.where(value == 0, bits.shape[1], bits.argmax(axis=1))
 
 
@@ -203,7 +205,9 @@ def fused_multiply_add(a: View, b: View, c: View) -> View:
     if a.dtype == np.float64:
         multiply_add = library_function("fma", "f64", "xxx")
         a, b, c = np.broadcast_arrays(a, b, c)
-        return np.array([multiply_add(*lane) for lane in zip(a.flat, b.flat, c.flat, strict=True)]).reshape(a.shape)
+        return np.array([multiply_add(*lane) for lane in zip(a.flat, b.flat, c.flat, strict=True)]).reshape(
+            a.shape
+        )
     product = np.multiply(a, b, dtype=np.float64)
     total = product + c
     back = total - product
@@ -225,7 +229,7 @@ def reciprocal_root(machine: Machine, instruction: Instruction) -> Step:
     one = source.dtype.type(1)
 
     def step() -> None:
-        np.divide(one, np.sqrt(source), result)
+        np.divide(one, np.sqrt(source), out=result)
 
     return step
 
@@ -303,7 +307,7 @@ def compare_integers(machine: Machine, instruction: Instruction) -> Step:
     assert isinstance(number, int)
     if number >= FIRST_UNSIGNED:
         lhs, rhs = unsigned(lhs), unsigned(rhs)
-    return partial(INTEGER_COMPARISONS[number], lhs, rhs, result)
+    return partial(INTEGER_COMPARISONS[number], lhs, rhs, out=result)
 
 
 @executes("cmpf")

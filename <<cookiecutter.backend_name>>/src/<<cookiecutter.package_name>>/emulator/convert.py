@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
 
 from ..assembler.program import Instruction
 from .alu import unsigned
-from .machine import DTYPES, Machine, Step, View
+from .machine import DTYPES, Machine, Step, View, copying
 from .steps import executes
 
 # --- integers -------------------------------------------------------------------------------------------------------
@@ -19,26 +19,23 @@ from .steps import executes
 @executes("exts", "trunci", "sitof")
 def convert_signed(machine: Machine, instruction: Instruction) -> Step:
     result, source = machine.views(instruction)
-
-    def step() -> None:
-        np.copyto(result, -source.view(np.int8) if source.dtype == bool else source, casting="unsafe")
-
-    def lowest_bit() -> None:
-        np.not_equal(source & 1, 0, result)
-
-    return lowest_bit if result.dtype == bool else step
+    if result.dtype == bool:
+        return lambda: np.not_equal(source & 1, 0, out=result)
+    if source.dtype == bool:
+        return lambda: np.copyto(result, -source.view(np.int8), casting="unsafe")
+    return copying(result, source)
 
 
 @executes("extu", "uitof")
 def convert_unsigned(machine: Machine, instruction: Instruction) -> Step:
     result, source = machine.views(instruction)
-    return partial(np.copyto, result, unsigned(source), casting="unsafe")
+    return copying(result, unsigned(source))
 
 
 @executes("bitcast")
 def bitcast(machine: Machine, instruction: Instruction) -> Step:
     result, source = machine.views(instruction)
-    return partial(np.copyto, result, source.view(result.dtype))
+    return copying(result, source.view(result.dtype))
 
 
 @executes("ftosi", "ftoui")
@@ -119,7 +116,7 @@ def _encode(values: View, form: Format, rounding: str) -> View:
     size = np.abs(values)
     _, exponent = np.frexp(np.where(np.isfinite(size), size, 0))
     least = 1 - form.bias
-    exponent = np.maximum(exponent.astype(np.int64) - 1, least)
+    exponent = np.where(size == 0, least, np.maximum(exponent.astype(np.int64) - 1, least))
     units = np.ldexp(size, form.mantissa - exponent)
     units = np.rint(units) if rounding == "rtne" else np.trunc(units)
     numbers = np.where(np.isfinite(units), units, 0).astype(np.int64)
@@ -138,9 +135,9 @@ def convert_float(machine: Machine, instruction: Instruction) -> Step:
     rounding = str(instruction.immediates[0]) if instruction.immediates else "rtne"
     quick: Any = np.float16 if before == "f16" else source.dtype
     if after not in FORMATS and before not in ("bf16", "f8E5M2", "f8E4M3FN") and rounding == "rtne":
-        return partial(np.copyto, result, source.view(quick), casting="unsafe")
+        return copying(result, source.view(quick))
     if after == "f16" and before == "f32" and rounding == "rtne":
-        return partial(np.copyto, result.view(np.float16), source, casting="unsafe")
+        return copying(result.view(np.float16), source)
 
     def step() -> None:
         result[...] = narrowed(widened(source, before), after, rounding)

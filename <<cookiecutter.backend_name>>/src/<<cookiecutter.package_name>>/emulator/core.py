@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ..assembler.errors import EncodingError
-from ..assembler.program import Block, Instruction, Program, RegisterFile
+from ..assembler.program import JUMPS, Block, Instruction, Program, RegisterFile
 from . import alu, control, convert, lanes, matrix, memory
 from .analysis import Analysis, analyse, cells_of
 from .machine import Buffer, Machine, ProgramTrap, Step, View, fault
@@ -16,7 +15,6 @@ from .steps import step_of
 FAMILIES = (alu, control, convert, lanes, matrix, memory)
 """Imported for the instructions they enter into the table of steps."""
 
-JUMPS = frozenset(("jump", "branch", "branch.unless", "return"))
 END = -1
 
 
@@ -44,9 +42,8 @@ class Core:
         self._exits = [self._exit(block, number, numbers) for number, block in enumerate(program.blocks)]
 
     def run(self, grid: Sequence[int], first: int = 0, last: int | None = None) -> int:
-        """Programs ``first <= id < last``, by default all of the grid. Returns 0, or the code of the trap that ended it.
-
-        Raises EmulatorFault for what the machine does not define.
+        """Programs ``first <= id < last``, by default all of the grid. Returns 0, or the code of the trap that ended
+        it. Raises EmulatorFault for what the machine does not define.
         """
         x, y, z = grid
         self.machine.grid[:] = grid
@@ -74,8 +71,6 @@ class Core:
         steps: list[Step] = []
         for instruction in block.code:
             is_jump = instruction.name in JUMPS
-            if is_jump and instruction is not block.code[-1]:
-                raise EncodingError(f"block {block.label} goes on after a {instruction.name}")
             step: Step = _nothing if is_jump else step_of(self.machine, instruction)
             if self._written is not None:
                 checked = id(instruction) in analysis.unwritten
@@ -93,8 +88,6 @@ class Core:
         if last is not None and last.name == "jump":
             target = numbers[last.target]
             return lambda: target
-        if following == len(numbers):
-            raise EncodingError(f"the program's last block, {block.label}, does not end with return")
         if last is None or last.name not in JUMPS:
             return lambda: following
         (condition,) = (self.machine.view(register) for register in last.operands)

@@ -1,9 +1,9 @@
 """How long instructions take, by the numbers in ``target.py``.
 
-One core issues one instruction a cycle, in order. An instruction waits for its operands and for its unit, which it keeps
-busy for a while (see `occupancy`); its result can be used after the unit's latency. A block of a program begins when
-all units are free again. So the time of a block is always the same and is computed once; what a launch takes is the sum
-over the blocks that ran. On top of that, a launch is never faster than device memory moves its bytes.
+One core issues one instruction a cycle, in order. An instruction waits for its operands and for its unit, which it
+keeps busy for a while (see `occupancy`); its result can be used after the unit's latency. A block of a program begins
+when all units are free again. So the time of a block is always the same and is computed once; what a launch takes is
+the sum over the blocks that ran. On top of that, a launch is never faster than device memory moves its bytes.
 """
 
 from __future__ import annotations
@@ -14,12 +14,11 @@ from functools import cache
 from typing import Final
 
 from ..assembler.opcodes import CLASSES
-from ..assembler.program import Block, Instruction, Location, RegisterFile
-from ..dialects.isa.alu import Fma, FloatBinary, FloatUnary
+from ..assembler.program import Block, Instruction, Location, Register, RegisterFile
+from ..dialects.isa.alu import FloatBinary, FloatUnary, Fma
 from ..dialects.isa.base import Instruction as DialectInstruction
 from ..dialects.isa.base import Unit
 from ..target import LATENCIES, MATRIX_TILE
-from .analysis import cells_of
 
 _MACHINE: Final = {
     "jump": Unit.CONTROL,
@@ -101,17 +100,17 @@ def cost_of(block: Block) -> BlockCost:
     """The time of a block, and what it does."""
     cost = BlockCost()
     free: dict[Unit, int] = defaultdict(int)
-    ready: dict[int, int] = {}
+    ready: dict[tuple[RegisterFile, int], int] = {}
     issue = 0
     for instruction in block.code:
         unit = unit_of(instruction)
         busy = occupancy(instruction, unit)
         start = max(issue, free[unit])
         for register in instruction.operands:
-            start = max(start, *(ready.get(cell, 0) for cell in _cells(cells_of(register))))
+            start = max(start, *(ready.get(cell, 0) for cell in _cells(register)))
         free[unit] = start + busy
         for register in instruction.results:
-            for cell in _cells(cells_of(register)):
+            for cell in _cells(register):
                 ready[cell] = start + busy - 1 + LATENCIES[unit.value][0]
         cost.busy[unit] += busy
         cost.instructions[unit] += 1
@@ -124,5 +123,6 @@ def cost_of(block: Block) -> BlockCost:
     return cost
 
 
-def _cells(bits: int) -> list[int]:
-    return [number for number in range(bits.bit_length()) if bits >> number & 1]
+def _cells(register: Register) -> list[tuple[RegisterFile, int]]:
+    ty = register.type
+    return [(ty.file, number) for number in range(register.number, register.number + ty.registers)]

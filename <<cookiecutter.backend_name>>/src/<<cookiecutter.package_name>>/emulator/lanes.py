@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..assembler.program import Instruction
-from .machine import Machine, Step
+from .machine import Machine, Step, copying
 from .steps import executes
 
 UNDEFINED = 0xA5
@@ -37,7 +37,7 @@ def lane_const(machine: Machine, instruction: Instruction) -> Step:
 @executes("splat", "move")
 def splat(machine: Machine, instruction: Instruction) -> Step:
     result, source = machine.views(instruction)
-    return partial(np.copyto, result, source)
+    return copying(result, source)
 
 
 @executes("extract")
@@ -45,7 +45,7 @@ def extract(machine: Machine, instruction: Instruction) -> Step:
     result, source = machine.views(instruction)
     (lane,) = instruction.immediates
     assert isinstance(lane, int)
-    return partial(np.copyto, result, source[lane : lane + 1])
+    return copying(result, source[lane : lane + 1])
 
 
 @executes("shuffle")
@@ -55,8 +55,13 @@ def shuffle(machine: Machine, instruction: Instruction) -> Step:
     assert isinstance(picked, tuple)
     lanes = np.array(picked)
     first = picked[0]
-    if len(picked) > 1 and picked == tuple(range(first, first + len(picked))) and picked[-1] < len(lhs) and first >= 0:
-        return partial(np.copyto, result, lhs[first : first + len(picked)])
+    if (
+        len(picked) > 1
+        and picked == tuple(range(first, first + len(picked)))
+        and picked[-1] < len(lhs)
+        and first >= 0
+    ):
+        return copying(result, lhs[first : first + len(picked)])
     undefined: Any = np.full(result.itemsize, UNDEFINED, np.uint8).view(result.dtype)
     some = bool((lanes < 0).any())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -14,6 +15,7 @@ from ..errors import LaunchError
 from ..runtime.launcher import Traps
 from ..runtime.packing import FORMATS, POINTER, Signature, convert_all, find_leaves, read_signature
 from .core import Core, register_use
+from .cycles import BlockCost, cost_of
 from .machine import Buffer
 from .profile import record
 
@@ -21,20 +23,26 @@ MOST_PROGRAMS: Final = 1 << 31
 
 
 class LoadedProgram:
-    """A program in memory. Triton keeps it for as long as the kernel."""
+    """A program in memory, and its own entry point. Triton keeps it for as long as the kernel."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
+
+    @cached_property
+    def costs(self) -> list[BlockCost]:
+        """The time of each block."""
+        return [cost_of(block) for block in self.program.blocks]
 
     def unload(self) -> None:
         """Python does that."""
 
 
-def load_program(image: bytes) -> tuple[LoadedProgram, Program, int, int, int]:
+def load_program(image: bytes) -> tuple[LoadedProgram, LoadedProgram, int, int, int]:
     """What ``load_binary`` returns: module, entry point, registers, spills, most threads. Raises EncodingError."""
     program = decode(image)
     spills = sum(instruction.name == "spill" for instruction in program.instructions())
-    return LoadedProgram(program), program, sum(register_use(program).values()), spills, 1 << 30
+    loaded = LoadedProgram(program)
+    return loaded, loaded, sum(register_use(program).values()), spills, 1 << 30
 
 
 def make_emulator_launcher(src: Any, metadata: Any) -> Callable[..., None]:
@@ -51,7 +59,7 @@ def make_emulator_launcher(src: Any, metadata: Any) -> Callable[..., None]:
         )
 
     def launch(
-        x: int, y: int, z: int, stream: Any, program: Program, packed_metadata: Any, launch_metadata: Any,
+        x: int, y: int, z: int, stream: Any, loaded: LoadedProgram, packed_metadata: Any, launch_metadata: Any,
         enter_hook: Any, exit_hook: Any, *args: Any,
     ) -> None:  # fmt: skip
         arguments, buffers, pointers = bind(args, signature)
@@ -61,9 +69,9 @@ def make_emulator_launcher(src: Any, metadata: Any) -> Callable[..., None]:
         code = 0
         count = grid[0] * grid[1] * grid[2]
         if count:
-            core = Core(program, arguments, buffers, pointers)
+            core = Core(loaded.program, arguments, buffers, pointers)
             code = core.run(grid)
-            record(program, core, count)
+            record(loaded.program.name, loaded.costs, core, count)
         if exit_hook is not None:
             exit_hook(launch_metadata)
         if code:

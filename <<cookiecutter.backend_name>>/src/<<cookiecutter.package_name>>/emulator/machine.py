@@ -6,9 +6,9 @@ on the machine, several registers in a row, and an instruction on a scalar is th
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -21,7 +21,6 @@ from ..assembler.program import (
     Program,
     Register,
     RegisterFile,
-    Type,
 )
 from ..errors import BackendError
 from ..target import BACKEND_NAME
@@ -131,16 +130,16 @@ class Machine:
         """``arguments``: 8 bytes for each parameter of the kernel. ``buffers``: the memory that they point to."""
         self.program = program
         self.arguments = arguments
-        self.files = {
-            file: np.zeros(file.size * size, np.uint8) for file, size in REGISTER_BYTES.items()
-        }
+        self.files = {file: np.zeros(file.size * size, np.uint8) for file, size in REGISTER_BYTES.items()}
         self.grid = np.ones(3, np.int32)
         self.coordinates = np.zeros(3, np.int32)
         storage = np.empty(program.scratch_bytes + WORKSPACE_ALIGNMENT, np.uint8)
         start = -storage.ctypes.data % WORKSPACE_ALIGNMENT
         self.workspace = storage[start : start + program.scratch_bytes]
         self.workspace_address: int = self.workspace.ctypes.data
-        workspace = Buffer("workspace", self.workspace_address, self.workspace_address + program.scratch_bytes)
+        workspace = Buffer(
+            "workspace", self.workspace_address, self.workspace_address + program.scratch_bytes
+        )
         self.memory = Memory([workspace, *buffers])
         self.unknown: set[int] = set()
         """``id`` of the memory instructions whose addresses come from nowhere that is known."""
@@ -169,10 +168,10 @@ class Machine:
         return id(instruction) not in self.unknown
 
 
-def copy_bytes(to: int, source: int, size: int) -> None:
-    """From one address to another."""
-    ctypes.memmove(to, source, size)
-
-
-def element_bytes(ty: Type) -> int:
-    return ty.bits // 8
+def copying(result: View, source: View) -> Step:
+    """The step ``result = source``, converted to its type; the two may be partly in the same registers."""
+    # NumPy does not look whether what it converts lies in what it writes.
+    shared = np.may_share_memory(result, source)
+    if shared and (result.itemsize != source.itemsize or result.ctypes.data != source.ctypes.data):
+        return lambda: np.copyto(result, source.copy(), casting="unsafe")
+    return partial(np.copyto, result, source, casting="unsafe")

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..assembler.program import Instruction, Type
 from .alu import fused_multiply_add
+from .convert import FORMATS, widened
 from .machine import DTYPES, Machine, Step, View
 from .steps import executes
 
@@ -26,14 +27,16 @@ def mma(machine: Machine, instruction: Instruction) -> Step:
         size = count * ty.bytes
         _, _, kind = memory.check(instruction, start, size, ty.bytes, known=known)
         memory.traffic[kind] += rows * columns * ty.bytes
-        raw = (ctypes.c_char * size).from_address(start)
-        flat = np.frombuffer(raw, DTYPES[ty.element])
+        raw = np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(start))
+        flat = raw.view(DTYPES[ty.element])
         step = ty.bytes
         return np.lib.stride_tricks.as_strided(flat, (rows, columns), (pitch * step, step))
 
     def step() -> None:
         result = tile(acc, m, n, ldc, total)
         rows, columns = tile(a, m, k, lda, operand), tile(b, k, n, ldb, operand)
+        if operand.element in FORMATS:
+            rows, columns = (widened(x, operand.element).astype(result.dtype) for x in (rows, columns))
         if total.element.startswith("f"):
             sums = result.copy()
             for number in range(k):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ..assembler.program import Location, Program
+from ..assembler.program import Location
 from ..dialects.isa.base import Unit
 from ..target import DEVICE_BYTES_PER_CYCLE
 from .core import Core
-from .cycles import cost_of
+from .cycles import BlockCost
 from .machine import DEVICE, SCRATCHPAD
 
 BOUNDS = {
@@ -36,13 +37,12 @@ class Profile:
     instructions: dict[Unit, int] = field(default_factory=lambda: defaultdict(int))
     lines: dict[Location | None, int] = field(default_factory=lambda: defaultdict(int))
 
-    def add(self, program: Program, core: Core, programs: int) -> None:
-        """Counts a launch that has run."""
+    def add(self, costs: Sequence[BlockCost], core: Core, programs: int) -> None:
+        """Counts a launch that has run; ``costs`` are those of the program's blocks."""
         cycles = 0
-        for block, count in zip(program.blocks, core.counts, strict=True):
+        for cost, count in zip(costs, core.counts, strict=True):
             if not count:
                 continue
-            cost = cost_of(block)
             cycles += count * cost.cycles
             self.operations += count * cost.operations
             for unit, value in cost.busy.items():
@@ -87,5 +87,6 @@ PROFILES: dict[str, Profile] = {}
 """Kernel -> what its launches on the emulator did since the process began, or since this was cleared."""
 
 
-def record(program: Program, core: Core, programs: int) -> None:
-    PROFILES.setdefault(program.name, Profile(program.name)).add(program, core, programs)
+def record(kernel: str, costs: Sequence[BlockCost], core: Core, programs: int) -> None:
+    """Adds a launch that has run to `PROFILES`."""
+    PROFILES.setdefault(kernel, Profile(kernel)).add(costs, core, programs)

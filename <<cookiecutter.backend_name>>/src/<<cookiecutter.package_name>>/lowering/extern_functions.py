@@ -10,9 +10,10 @@ from typing import Final
 
 from xdsl.ir import SSAValue
 
-from ..dialects.formula import F64, I32, I64, Formula, Rule, binary, unary
+from ..dialects.formula import F32, F64, I32, I64, Formula, Rule, binary, unary
 from ..dialects.isa import alu, convert
 from ..dialects.isa.base import element_of
+from ..passes import library_wide
 from .extern_bessel import bessel_i0, bessel_i1
 
 INF: Final = math.inf
@@ -77,8 +78,10 @@ def positive_difference(f: Formula, x: SSAValue, y: SSAValue) -> SSAValue:
 
 
 def integer_power(f: Formula, x: SSAValue, n: SSAValue) -> SSAValue:
-    """x^n for an i32 `n`, which f64 holds exactly."""
-    return in_f64(unary(lambda g, y: g.call("pow", y, g.convert(convert.SIToF, n, F64))))(f, x)
+    """x^n for an i32 `n`, which f64 holds exactly but f32 does not: no call of f32's pow."""
+    if element_of(x.type) == F32:
+        return library_wide.integer_power(f, x, n)
+    return f.call("pow", x, f.convert(convert.SIToF, n, F64))
 
 
 def power(f: Formula, x: SSAValue, y: SSAValue) -> SSAValue:

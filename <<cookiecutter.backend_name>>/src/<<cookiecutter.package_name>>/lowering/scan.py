@@ -15,7 +15,7 @@ from xdsl.ir import Operation, SSAValue
 from ..target import VECTOR_LANES
 from .combine import Combine
 from .elementwise import byte_width
-from .evaluate import Evaluator, Index
+from .evaluate import Evaluator, Index, Lanes
 from .kernel import KernelLowering
 from .memory_ops import int_property
 from .nest import Contents, make_plan
@@ -57,8 +57,8 @@ class Scan:
         if self.along_lanes:
             widest = max(byte_width(source.element) for source in sources)
             self.width = min(self.shape[axis], max(1, VECTOR_LANES * 4 // widest))
-            lanes = tuple(range(self.width)) if self.width > 1 else None
-            self.lanes = [None] * axis + [lanes]
+            self.lanes: list[Lanes] = [None] * axis
+            self.lanes.append(tuple(range(self.width)) if self.width > 1 else None)
             self.steps = [1] * axis + [self.width]
         else:
             plan = make_plan(tuple(1 if d == axis else n for d, n in enumerate(self.shape)), Contents(), None)

@@ -53,7 +53,7 @@ LIBRARY: Final[dict[str, Rule]] = {
     "expm1": library_f32.expm1,
     "hypot": library_wide.hypot,
     "log10": library_f32.log10,
-    "log1p": library_wide.log1p,
+    "log1p": library_f32.log1p,
     "pow": library_wide.power,
     "remainder": library_wide.remainder_core,
     "sinh": library_f32.sinh,

@@ -189,7 +189,7 @@ def _address(value: Any, parameter: Parameter) -> int:
 
 def _elements(value: Any) -> int:
     """How many elements a tensor has; 0 for objects that do not tell."""
-    count = getattr(value, "numel", None)
+    count: Any = getattr(value, "numel", None)
     return int(count()) if callable(count) else 0
 
 

@@ -1,0 +1,46 @@
+"""A second backend, complete in this folder: NVIDIA GPUs, with the passes and the tools of the installed Triton wheel.
+
+It is two things: where a GPU vendor starts from (every stage is a list of passes in `stages.py`, open to
+`passes.register_pass`), and the control with which the numerics of another device are checked on real hardware. It
+sits beside Triton's own ``nvidia`` backend under a name of its own and is used only where somebody asks for it: with
+``TRITON_DEFAULT_BACKEND`` in the environment, or with `activate`. To do without it, delete the folder and its
+line in pyproject.toml.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+# Triton first: see ../backend/__init__.py.
+import triton as triton
+
+__all__ = ["activate", "deactivate"]
+
+_lock = threading.Lock()
+_previous: list[Any] = []
+
+
+def activate() -> None:
+    """Make this backend the active one of this process, whatever was active before. Does nothing if it is already.
+
+    Raises InstallationError, in one sentence, where there is no usable GPU driver.
+    """
+    from ..compat import select_driver
+    from .driver import Driver
+
+    with _lock:
+        if not Driver.activated:
+            _previous.append(select_driver(Driver()))
+            Driver.activated = True
+
+
+def deactivate() -> None:
+    """Undo `activate`: Triton goes on with the driver from before, or chooses one when it next needs one."""
+    from ..compat import restore_driver
+    from .driver import Driver
+
+    with _lock:
+        if Driver.activated:
+            Driver.activated = False
+            restore_driver(_previous.pop())
