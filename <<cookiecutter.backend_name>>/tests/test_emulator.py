@@ -20,17 +20,23 @@ from isa_kernels import IsaKernel, map_lanes, vector
 from program_generator import make_program
 from program_oracle import GRID, source_of
 from test_random_programs import initial_memory, kernel_of
+from xdsl.irdl import irdl_op_definition
 
 from <<cookiecutter.package_name>>.assembler import registers
+from <<cookiecutter.package_name>>.assembler.encoding import TARGET, decode, encode
+from <<cookiecutter.package_name>>.assembler.opcodes import assign_number
 from <<cookiecutter.package_name>>.assembler.program import JUMPS
+from <<cookiecutter.package_name>>.assembler.text import parse_program
 from <<cookiecutter.package_name>>.backend.options import OptionError, Options, parse_options
 from <<cookiecutter.package_name>>.cli import main as cli
 from <<cookiecutter.package_name>>.dialects.isa import INSTRUCTIONS, alu
+from <<cookiecutter.package_name>>.dialects.isa.base import mnemonic
 from <<cookiecutter.package_name>>.emulator import core, emulated
+from <<cookiecutter.package_name>>.emulator.alu import computed
 from <<cookiecutter.package_name>>.emulator.cycles import cost_of
 from <<cookiecutter.package_name>>.emulator.machine import EmulatorFault
 from <<cookiecutter.package_name>>.emulator.profile import PROFILES
-from <<cookiecutter.package_name>>.emulator.steps import STEPS
+from <<cookiecutter.package_name>>.emulator.steps import STEPS, executes
 from <<cookiecutter.package_name>>.examples import cases
 from <<cookiecutter.package_name>>.runtime.array import DeviceArray
 from <<cookiecutter.package_name>>.runtime.launcher import DeviceAssertion
@@ -286,6 +292,36 @@ def test_generated_programs(first: int, tmp_path: Path) -> None:
             np.testing.assert_array_equal(actual[name], values, f"seed {seed}: {name}")
 
 
+@irdl_op_definition
+class ReluClip(alu.FloatBinary):
+    """An instruction of another package."""
+
+    name = mnemonic("relu_clip")
+
+
+def test_an_instruction_of_another_package() -> None:
+    assign_number(ReluClip, 200)
+    with pytest.raises(ValueError, match="192 to 255"):
+        assign_number(ReluClip, 16)
+    executes("relu_clip")(computed(lambda x, limit: np.clip(x, 0, limit)))
+    text = f"""\
+.target {TARGET}
+.kernel k(i64) scratch 0 spilled 0
+entry:
+    argument[i64]  r0, 0
+    load[f32]      r1, r0
+    const[f32]     r2, 0x40c00000
+    relu_clip[f32] r1, r1, r2
+    store[f32]     r1, r0
+    return
+"""
+    memory = np.array([7], np.float32)
+    program = decode(encode(parse_program(text)))
+    slots = np.array([memory.ctypes.data], np.int64).view(np.uint8)
+    assert core.Core(program, slots, [], []).run((1, 1, 1)) == 0
+    assert memory[0] == 6
+
+
 # --- strictness -------------------------------------------------------------------------------------------------------
 
 
@@ -342,9 +378,6 @@ def test_masked_lanes_are_not_checked() -> None:
 
 
 def test_a_register_that_was_never_written() -> None:
-    from <<cookiecutter.package_name>>.assembler.encoding import TARGET
-    from <<cookiecutter.package_name>>.assembler.text import parse_program
-
     text = f"""\
 .target {TARGET}
 .kernel k(i64, i1) scratch 0 spilled 0

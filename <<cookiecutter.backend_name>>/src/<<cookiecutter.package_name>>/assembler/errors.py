@@ -24,7 +24,10 @@ class OutOfRegisters(CompileError, OutOfResources):
 
     def __init__(self, required: int, limit: int, name: str, location: str = "") -> None:
         self.required, self.limit, self.name = required, limit, name
-        self.message = f"out of resource: {name}: {required} needed, {limit} there (see target.py). Smaller blocks need fewer"
+        self.message = (
+            f"out of resource: {name}: {required} needed, {limit} there (see target.py). "
+            "Smaller blocks need fewer"
+        )
         self.location, self.add_support_in = location, ""
         Exception.__init__(self, self.message)
 

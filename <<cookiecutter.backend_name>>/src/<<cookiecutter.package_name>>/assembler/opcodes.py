@@ -27,6 +27,7 @@ from xdsl.irdl import (
 from ..dialects.isa import INSTRUCTIONS
 from ..dialects.isa.control import Kernel
 from ..errors import UnsupportedOperation
+from ..extensions import note
 from ..target import BACKEND_NAME
 from .program import Instruction, Register, Type, type_of
 
@@ -60,6 +61,9 @@ NUMBERS: Final = {
     "mma": 130,
 }  # fmt: skip
 """Instruction -> the byte that it begins with."""
+
+FIRST_FOREIGN: Final = 192
+"""From here on numbers are for instructions of other packages (`assign_number`)."""
 
 
 class Kind(Enum):
@@ -145,6 +149,23 @@ CLASSES: Final[dict[str, type[Operation]]] = {
     cls.name.partition(".")[2]: cls for cls in INSTRUCTIONS if cls is not Kernel
 }
 """Instruction -> its class in the dialect."""
+
+
+def assign_number(cls: type[Operation], number: int) -> None:
+    """Gives an instruction of another package its number, from `FIRST_FOREIGN` on. Raises ValueError if it is taken."""
+    name = cls.name.partition(".")[2]
+    if not FIRST_FOREIGN <= number < 256:
+        raise ValueError(
+            f"numbers for instructions of other packages are {FIRST_FOREIGN} to 255, not {number}"
+        )
+    owner = next((known for known, taken in NUMBERS.items() if taken == number), name)
+    if owner != name or (name in CLASSES and CLASSES[name].__qualname__ != cls.__qualname__):
+        raise ValueError(f"{cls.name}: number {number} or the name is that of another instruction")
+    NUMBERS[name] = number
+    CLASSES[name] = cls
+    note(cls)
+    form_of.cache_clear()
+    form_numbered.cache_clear()
 
 
 @cache

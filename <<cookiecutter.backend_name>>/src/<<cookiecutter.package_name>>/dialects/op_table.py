@@ -1,9 +1,9 @@
 """From the name of an operation to its class.
 
 Classes come from `tt`, from our replacements of `arith` operations, from xDSL's own dialects, or are made on
-the spot. xDSL's `arith` and `math` take a sixth of a first compilation to import, and the lowering goes by names: so their
-operations are opaque until `use_library_dialects` is called, as it is for whoever looks at classes (passes on the module,
-the verifier, ``opt``).
+the spot. xDSL's `arith` and `math` take a while to import, and the lowering goes by names: so their operations are
+opaque until `use_library_dialects` is called, as it is for whoever looks at classes (passes on the module, the
+verifier, ``opt``).
 """
 
 from __future__ import annotations

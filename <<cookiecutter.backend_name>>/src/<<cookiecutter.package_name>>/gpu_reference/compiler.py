@@ -146,6 +146,7 @@ def make_llir(module: Any, metadata: dict[str, Any], kernel: Kernel) -> str:
     from triton._C.libtriton import llvm, nvidia
 
     from . import compat
+    from .functions import link_functions
     from .passes import run_stage, run_text_stage
 
     if knobs.compilation.enable_asan:
@@ -161,6 +162,7 @@ def make_llir(module: Any, metadata: dict[str, Any], kernel: Kernel) -> str:
     compat.prepare_layout(llvm_module, chip_name(kernel.sm), llvm_features(kernel))
     if kernel.options.enable_reflect_ftz:
         nvidia.set_nvvm_reflect_ftz(llvm_module)
+    link_functions(llvm_module)
     if kernel.options.extern_libs and nvidia.has_extern_deps(llvm_module):
         llvm.link_extern_libs(llvm_module, [path for _, path in kernel.options.extern_libs])
     compat.optimize(llvm_module, kernel.sm, ttgir)

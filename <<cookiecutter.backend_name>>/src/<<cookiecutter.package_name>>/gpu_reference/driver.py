@@ -106,6 +106,6 @@ def open_installed_driver() -> Any:
     except Exception as error:
         reason = " ".join(str(error).split())
         raise InstallationError(
-            f"{GPU_BACKEND_NAME}: Triton's CUDA driver does not start here ({type(error).__name__}: {reason}). It needs "
-            "an NVIDIA GPU with its driver (does `nvidia-smi` work?) and a C compiler (CC, gcc or clang)."
+            f"{GPU_BACKEND_NAME}: Triton's CUDA driver does not start here ({type(error).__name__}: {reason}). It "
+            "needs an NVIDIA GPU with its driver (does `nvidia-smi` work?) and a C compiler (CC, gcc, clang)."
         ) from error

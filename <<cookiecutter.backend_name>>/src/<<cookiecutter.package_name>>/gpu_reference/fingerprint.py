@@ -10,15 +10,16 @@ from .. import extensions
 
 
 def fingerprint() -> str:
-    """A digest of this folder's sources, of the passes that will run, and of what extensions bring.
+    """A digest of this folder's sources, the passes that will run, the vendor's functions, and what extensions bring.
 
     Raises PassError if the registered passes cannot be ordered.
     """
+    from . import functions
     from .passes import REGISTRY, STAGES, load_passes
 
     load_passes()
     names = [[p.name for p in REGISTRY.enabled(stage)] for stage in STAGES]
-    text = f"{source_digest()} {names} {REGISTRY.fingerprint()} {extensions.fingerprint()}"
+    text = f"{source_digest()} {names} {REGISTRY.fingerprint()} {functions.fingerprint()} {extensions.fingerprint()}"
     return hashlib.sha256(text.encode()).hexdigest()
 
 

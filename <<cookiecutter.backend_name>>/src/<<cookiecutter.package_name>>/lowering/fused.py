@@ -1,8 +1,9 @@
 """``a * b + c`` of half-precision numbers, rounded once.
 
-An f32 or f64 sum that is rounded again may land on the wrong side: it has lost what lay just beside a tie. Rounded to odd
-it keeps that, and rounding it to a format with at least two bits less gives what rounding the exact sum would.
-Source: Boldo and Melquiond, "Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd" (2008).
+An f32 or f64 sum that is rounded again may land on the wrong side: it has lost what lay just beside a tie. Rounded
+to odd it keeps that, and rounding it to a format with at least two bits less gives what rounding the exact sum would.
+Source: Boldo and Melquiond, "Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd"
+(2008).
 """
 
 from __future__ import annotations

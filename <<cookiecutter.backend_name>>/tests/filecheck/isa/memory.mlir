@@ -27,3 +27,7 @@
 %r112 = <<cookiecutter.backend_name>>.atomic.cas "monotonic", %a, %i, %i : i64, i32
 // CHECK: <<cookiecutter.backend_name>>.prefetch "read" 256 from {{%[a-z0-9]+}}
 <<cookiecutter.backend_name>>.prefetch "read" 256 from %a
+// CHECK: {{%[a-z0-9]+}} = <<cookiecutter.backend_name>>.deadline {{%[a-z0-9]+}}
+%r113 = <<cookiecutter.backend_name>>.deadline %a
+// CHECK: {{%[a-z0-9]+}} = <<cookiecutter.backend_name>>.atomic.poll "acquire", {{%[a-z0-9]+}}, {{%[a-z0-9]+}}, {{%[a-z0-9]+}} until {{%[a-z0-9]+}} : vector<8xi64>, vector<8xi1>, vector<8xf32>
+%r114 = <<cookiecutter.backend_name>>.atomic.poll "acquire", %as, %v, %m until %a : vector<8xi64>, vector<8xi1>, vector<8xf32>

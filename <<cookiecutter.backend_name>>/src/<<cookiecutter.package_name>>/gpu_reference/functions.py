@@ -1,0 +1,85 @@
+"""The vendor's own functions for kernels (`language/extern.py`) on the GPU: what each means, in LLVM IR.
+
+A function that `extern_function` made is a call of ``math.NAME`` in LLVM IR. Here it gets a body, once for each choice
+of types::
+
+    gpu_function("relu_clip", "ff>f", '''
+        %positive = call float @llvm.maxnum.f32(float %0, float 0.0)
+        %clipped = call float @llvm.minnum.f32(float %positive, float %1)
+        ret float %clipped
+    ''')
+
+The body is inlined and optimized with the kernel. It may be inline PTX (``call float asm ...``).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tempfile
+from pathlib import Path
+from typing import Any, Final
+
+from ..errors import UnsupportedOperation
+
+PREFIX: Final = "math."
+"""Of the symbols, as `lowering.extern_elementwise` has it."""
+
+TYPES: Final = {"f": "float", "d": "double", "i": "i32", "l": "i64", "u": "i32", "v": "i64", "b": "i1"}
+"""Letters of a signature -> LLVM's types; the letters are those of `language.extern`."""
+
+_CALLED = re.compile(rf"^declare .*?(\w+) @({re.escape(PREFIX)}[\w.]+)\(([^)]*)\)", re.MULTILINE)
+
+_bodies: dict[str, str] = {}
+"""The first line of a definition, without ``define`` -> the body."""
+
+
+def gpu_function(name: str, signature: str, body: str) -> None:
+    """Define a function for one choice of types, such as ``"ff>f"``. The parameters are ``%0``, ``%1``, ...
+
+    Defining it again replaces it. Raises ValueError for a signature that is none.
+    """
+    arguments, arrow, result = signature.partition(">")
+    if not arrow or len(result) != 1 or not arguments or set(arguments + result) - set(TYPES):
+        raise ValueError(f"{signature!r} is no signature: write letters of {''.join(TYPES)}, such as 'ff>f'")
+    symbol = f"{PREFIX}{name}.u" if arguments[0] in "uv" else PREFIX + name
+    _bodies[_header(TYPES[result], symbol, [TYPES[letter] for letter in arguments])] = body
+
+
+def _header(result: str, symbol: str, arguments: list[str]) -> str:
+    return f"{result} @{symbol}({', '.join(arguments)})"
+
+
+def fingerprint() -> str:
+    """Changes with every definition."""
+    return hashlib.sha256(repr(sorted(_bodies.items())).encode()).hexdigest()
+
+
+def link_functions(module: Any) -> None:
+    """Define the vendor's functions that an LLVM module calls. Raises UnsupportedOperation for one that has no body."""
+    from triton._C.libtriton import llvm, nvidia
+
+    if not nvidia.has_extern_deps(module):
+        return
+    called = [
+        _header(result, symbol, [argument.split()[0] for argument in arguments.split(",")])
+        for result, symbol, arguments in _CALLED.findall(str(module))
+    ]
+    for header in called:
+        if header not in _bodies:
+            raise UnsupportedOperation(
+                f"a function of this package has no meaning on the GPU for these types: {header}. Give it one with "
+                "gpu_function, where the function is made or in a module that is imported with it",
+                add_support_in=__file__,
+            )
+    if not called:
+        return
+    text = "\n".join(f"define {header} alwaysinline {{\n{_bodies[header]}\n}}" for header in called)
+    intrinsics = sorted(set(re.findall(r"call (\w+) (@llvm\.[\w.]+)\(([^)]*)\)", text)))
+    for result, symbol, operands in intrinsics:
+        types = ", ".join(operand.split()[0] for operand in operands.split(",") if operand.strip())
+        text += f"\ndeclare {result} {symbol}({types})"
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "functions.ll")
+        file.write_text(text + "\n", encoding="utf-8")
+        llvm.link_extern_libs(module, [str(file)])
