@@ -43,4 +43,4 @@ def deactivate() -> None:
     with _lock:
         if Driver.activated:
             Driver.activated = False
-            restore_driver(_previous.pop())
+            restore_driver(_previous.pop(), Driver)

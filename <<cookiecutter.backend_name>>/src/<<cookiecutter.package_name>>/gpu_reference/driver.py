@@ -33,9 +33,8 @@ class Driver(DriverBase):
         self.get_current_stream = self.installed.get_current_stream
         self.set_current_device = self.installed.set_current_device
         self.get_current_device: Callable[[], int] = self.installed.get_current_device
-        if self.get_current_device is getattr(
-            getattr(sys.modules.get("torch"), "cuda", None), "current_device", 0
-        ):
+        torch = sys.modules.get("torch")
+        if torch is not None and self.get_current_device is torch.cuda.current_device:
             self.get_current_device = self._first_current_device
             os.register_at_fork(after_in_child=self._forget_device)
 
