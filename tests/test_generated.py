@@ -25,6 +25,23 @@ from template import VARIANTS, generate
 LARGEST_WHEEL = 1_000_000  # bytes
 OWN_TESTS_LIMIT = 25 * 60  # seconds
 
+SAME_BESIDE_EVERY_TRITON = (
+    "test_codegen_*.py",
+    "test_assembler_*.py",
+    "test_emulator*.py",
+    "test_special_functions.py",
+    "test_library_functions.py",
+    "test_libdevice_exact.py",
+    "test_doctor.py",
+    "test_requirements_check.py",
+    "test_conformance_runner.py",
+    "test_bench.py",
+    "test_docs.py",
+    "test_property_elementwise.py",
+    "test_random_programs.py",
+)
+"""Own tests that see nothing of the release of Triton, of torch, or of the answers: the default package runs them once."""
+
 
 @dataclass(frozen=True)
 class Variant:
@@ -138,9 +155,11 @@ def test_lint_and_types(variant: Variant) -> None:
     variant.python("-m", "mypy", "--cache-dir", variant.scratch / "mypy", timeout=600)
 
 
-def test_own_tests(variant: Variant) -> None:
+def test_own_tests(variant: Variant, request: pytest.FixtureRequest) -> None:
     print(f"\n---- tests of the generated package, variant {variant.name!r} ----", flush=True)
     command = ["-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider"]
     if variant.name == "gpu":  # the rest is the default package's, tested there
         command += ["-k", "gpu or selection or import or doctor"]
+    elif variant.name != "default" or request.config.getoption("--brief"):
+        command += [f"--ignore-glob=*/{pattern}" for pattern in SAME_BESIDE_EVERY_TRITON]
     variant.python(*command, timeout=OWN_TESTS_LIMIT, capture=False)
