@@ -22,7 +22,7 @@ from program_oracle import GRID, source_of
 from test_random_programs import initial_memory, kernel_of
 from xdsl.irdl import irdl_op_definition
 
-from <<cookiecutter.package_name>>.assembler import registers
+from <<cookiecutter.package_name>>.assembler import opcodes, registers
 from <<cookiecutter.package_name>>.assembler.encoding import TARGET, decode, encode
 from <<cookiecutter.package_name>>.assembler.opcodes import assign_number
 from <<cookiecutter.package_name>>.assembler.program import JUMPS
@@ -60,7 +60,7 @@ COUNT = 16 * VECTOR_LANES
 
 
 def numbers(dtype: Any) -> np.ndarray:
-    """Random bits, small numbers, and the special ones."""
+    """Random bits, small numbers, and the special ones. NaNs are quiet: CPUs differ in what they do to signalling ones."""
     kind = np.dtype(dtype)
     random = RNG.integers(0, 256, COUNT * kind.itemsize, np.uint8).view(kind)
     if kind.kind == "i":
@@ -71,6 +71,7 @@ def numbers(dtype: Any) -> np.ndarray:
         edges = np.array(
             [0.0, -0.0, 1, -1.5, 2.5, np.inf, -np.inf, np.nan, limits.max, limits.tiny, -1e-3, 3.7], kind
         )
+        random = np.where(np.isnan(random), np.nan, random).astype(kind)
         random = np.where(RNG.random(COUNT) < 0.5, random, RNG.normal(0, 50, COUNT).astype(kind))
     return np.where(RNG.random(COUNT) < 0.5, RNG.choice(edges, COUNT), random)
 
@@ -279,8 +280,9 @@ BATCH = 8
 
 
 @pytest.mark.parametrize("first", range(1000, 1000 + PROGRAMS, BATCH))
-def test_generated_programs(first: int, tmp_path: Path) -> None:
+def test_generated_programs(first: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """``EMULATED_PROGRAMS`` is how many."""
+    monkeypatch.setenv(f"{ENV_PREFIX}_VERIFY_PASSES", "0")  # other tests do that to these programs
     for seed in range(first, min(first + BATCH, 1000 + PROGRAMS)):
         program = make_program(seed)
         kernel = kernel_of(source_of(program), tmp_path)
@@ -299,7 +301,9 @@ class ReluClip(alu.FloatBinary):
     name = mnemonic("relu_clip")
 
 
-def test_an_instruction_of_another_package() -> None:
+def test_an_instruction_of_another_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opcodes, "CLASSES", dict(opcodes.CLASSES))
+    monkeypatch.setattr(opcodes, "NUMBERS", dict(opcodes.NUMBERS))
     assign_number(ReluClip, 200)
     with pytest.raises(ValueError, match="192 to 255"):
         assign_number(ReluClip, 16)

@@ -52,6 +52,7 @@ def test_every_option_is_in_the_hash() -> None:
         "deprecated_fp8_dot_operand_dtypes": ("fp8e5",),
         "ir_override": "k.ttir",
         "maxnreg": 128,
+        "device_kind": "emulator",
     }
     refused = {"extern_libs", "instrumentation_mode"}
     digests = {Options().hash()}

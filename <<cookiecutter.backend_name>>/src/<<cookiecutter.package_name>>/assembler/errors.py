@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from triton.runtime.errors import OutOfResources
 
 from ..errors import CompileError
@@ -34,5 +36,5 @@ class OutOfRegisters(CompileError, OutOfResources):
     def __str__(self) -> str:
         return f"{BACKEND_NAME}: {self.message}" + (f"\n  at {self.location}" if self.location else "")
 
-    def __reduce__(self) -> tuple[object, ...]:
+    def __reduce__(self) -> Any:
         return (type(self), (self.required, self.limit, self.name, self.location))

@@ -7,7 +7,7 @@ each, which every place moves its value into. The allocator (``registers.py``) r
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from xdsl.dialects import cf, scf
 from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, ModuleOp, StringAttr, UnitAttr
@@ -41,7 +41,8 @@ def immediate_of(kind: Kind, value: Attribute, result: Type | None) -> Immediate
         case Kind.INTEGER, IntegerAttr():
             return int(value.value.data)
         case Kind.LIST, DenseArrayBase():
-            return tuple(int(item) for item in value.get_values())
+            values: Sequence[Any] = cast(Any, value).get_values()
+            return tuple(int(item) for item in values)
         case Kind.STRING, StringAttr():
             return value.data
         case Kind.ELEMENT, _:
@@ -104,7 +105,7 @@ class _Linearizer:
             kernel.sym_name.data,
             tuple(type_of(ty) for ty in kernel.function_type.inputs),
             kernel.scratch_bytes.value.data,
-            tuple(tuple(field.data for field in trap) for trap in kernel.traps),
+            tuple(tuple(field.data for field in cast(Any, trap)) for trap in kernel.traps),
             [Block("entry")],
         )
 

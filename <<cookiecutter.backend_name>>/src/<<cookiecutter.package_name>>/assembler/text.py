@@ -1,6 +1,6 @@
 """Assembly text: what ``print_program`` writes, ``parse_program`` reads back to an equal program.
 
-    .target acme a1
+    .target BACKEND ARCH
     .kernel add(i64, i64, i32) scratch 256 spilled 64
     .trap "assert", "x < n", "kernel.py", 12
     .file "/home/me/kernel.py"

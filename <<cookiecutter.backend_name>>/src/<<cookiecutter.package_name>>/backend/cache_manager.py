@@ -1,5 +1,5 @@
-"""Triton's file cache, but that a damaged kernel counts as one that is not there, and that a folder which cannot be used
-is one sentence.
+"""Triton's file cache, but that a damaged kernel counts as one that is not there, and that a folder which cannot be
+used is one sentence.
 
 Triton's own manager hands out whatever lies in the folder, and passes on the errno of the system. `install` puts this
 one in its place where the user has not chosen another (TRITON_CACHE_MANAGER); kernels of other backends go through

@@ -11,19 +11,26 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from ..backend.kinds import DEVICE_VARIABLE, EMULATOR
+from ..errors import BackendError
+from ..target import BACKEND_NAME
 
 
 @contextmanager
 def emulated() -> Generator[None]:
     """Kernels launched in the ``with`` block run on the emulator, whether or not they were launched elsewhere before.
 
-    This backend has to be the active one. The environment variable, set before the process starts, does the same.
+    The environment variable, set before the process starts, does the same for all of it. Raises BackendError if this
+    backend is not the active one.
     """
     from triton.runtime import driver
 
-    from ..backend.driver import EMULATOR_DEVICE
+    from ..backend.driver import EMULATOR_DEVICE, Driver
 
     active = driver.active
+    if not isinstance(active, Driver):
+        raise BackendError(
+            f"{BACKEND_NAME} is not the active backend: set TRITON_DEFAULT_BACKEND={BACKEND_NAME}"
+        )
     before, device = os.environ.get(DEVICE_VARIABLE), active.device
     os.environ[DEVICE_VARIABLE] = EMULATOR
     active.device = EMULATOR_DEVICE

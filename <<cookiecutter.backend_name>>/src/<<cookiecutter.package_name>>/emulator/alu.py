@@ -273,15 +273,24 @@ def math_call(machine: Machine, instruction: Instruction) -> Step:
 
 
 def either(first: Function, second: Function) -> Function:
-    return lambda lhs, rhs: first(lhs, rhs) | second(lhs, rhs)
+    def compare(lhs: View, rhs: View) -> Any:
+        return first(lhs, rhs) | second(lhs, rhs)
+
+    return compare
 
 
 def opposite(function: Function) -> Function:
-    return lambda lhs, rhs: ~function(lhs, rhs)
+    def compare(lhs: View, rhs: View) -> Any:
+        return ~function(lhs, rhs)
+
+    return compare
 
 
 def constantly(value: bool) -> Function:
-    return lambda lhs, rhs: np.full(lhs.shape, value)
+    def compare(lhs: View, rhs: View) -> Any:
+        return np.full(lhs.shape, value)
+
+    return compare
 
 
 def ordered(lhs: View, rhs: View) -> View:
