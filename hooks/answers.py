@@ -45,10 +45,16 @@ PACKAGES = names(
 )
 # Backends that Triton has or has had, and device names that Triton and torch compare with.
 DEVICES = names("amd cpu cuda default gpu hip interpreter nvidia rocm xpu")
-# Dialects that occur in one module with ours; our operations are called <backend_name>.<operation>.
+# Dialects that occur in one module with ours (operations are called <backend_name>.<operation>), those that
+# xdsl-opt has (it refuses a second one of a name), and "ll", since <backend_name>ir is a stage beside "llir".
 DIALECTS = names(
-    "affine amdg amdgpu arith bufferization builtin cf func gluon irdl linalg llvm math memref nvgpu nvvm "
-    "nvws proton rocdl scf spirv tensor tt ttg ttng ub vector"
+    "acc accfg affine air amdg amdgpu arith arm arm_func arm_neon asm bigint bufferization builtin cf "
+    "cmath comb complex csl csl_stencil csl_wrapper dlti dmp ematch emitc eqsat_pdl_interp equivalence "
+    "fir fsm func gluon hlfir hls hw irdl linalg ll llvm ltl math math_xdsl memref memref_stream "
+    "ml_program mod_arith mpi nvgpu nvvm nvws omp pdl pdl_interp polynomial printf proton ptr_xdsl py "
+    "riscv riscv_cf riscv_debug riscv_func riscv_scf riscv_snitch rocdl rv32 rv64 scf seq shard smt "
+    "snitch snitch_stream snrt spirv stencil symref tensor test tosa transform tt ttg ttng ub varith "
+    "vector wasm wasmssa x86 x86_func x86_scf"
 )
 # Names that a Windows file system keeps for devices: such a repository cannot be checked out there.
 WINDOWS_DEVICES = names("con prn aux nul") | {f"{port}{i}" for port in ("com", "lpt") for i in range(10)}
@@ -126,7 +132,9 @@ def check_backend_name(question: str, answer: str) -> None:
     check_name(question, answer, longest=LONGEST_BACKEND_NAME)
     if answer in DIALECTS:
         raise Refused(
-            question, answer, "is a dialect that occurs in Triton's modules: please choose another name"
+            question,
+            answer,
+            "is the name of a dialect or stage of Triton or xDSL: please choose another name",
         )
 
 

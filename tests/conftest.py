@@ -9,7 +9,9 @@ from template import VARIANTS
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--variant", choices=sorted(VARIANTS), help="test this generated package only")
-    parser.addoption("--brief", action="store_true", help="leave out own tests that are the same beside every Triton")
+    parser.addoption(
+        "--brief", action="store_true", help="leave out own tests that are the same beside every Triton"
+    )
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

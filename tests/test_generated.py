@@ -40,7 +40,7 @@ SAME_BESIDE_EVERY_TRITON = (
     "test_property_elementwise.py",
     "test_random_programs.py",
 )
-"""Own tests that see nothing of the release of Triton, of torch, or of the answers: the default package runs them once."""
+"""Own tests that see nothing of the release of Triton, of torch, or of the answers: they run once."""
 
 
 @dataclass(frozen=True)

@@ -121,6 +121,9 @@ def test_r05_no_result_in_every_form(kernel: Any, dtype: str) -> None:
         quotients, remainders = divided(kernel, a, b, dtype)
         if b:
             assert {*quotients} == {a} and {*remainders} == {0}
+        elif kernel is divide_constants:
+            # Triton may fold x / 0 of two constants to a value that it leaves open; we make that 0.
+            assert {*quotients} <= {0, -1 if limits.min < 0 else limits.max} and {*remainders} <= {0, a}
         else:
             assert {*quotients} == {-1 if limits.min < 0 else limits.max} and {*remainders} == {a}
 

@@ -105,7 +105,7 @@ def test_infinities_and_nans_spread_as_in_any_product() -> None:
 
 
 def test_equal_tiles_share_a_function() -> None:
-    instruction = "isa.mma %c, %a, %b tile(16, 16, 16) pitch(16, 16, 16) : f32 -> f32\n"
+    instruction = "isa.mma %c, %a, %b tile(4, 4, 16) pitch(16, 16, 16) : f32 -> f32\n"
     module = parse_kernel({"c": "i64", "a": "i64", "b": "i64"}, instruction * 3 + "isa.return")
     assert emit_module(module).count("define internal") == 1
 

@@ -6,6 +6,8 @@ import functools
 import gc
 from importlib import import_module
 
+from ..target_rules import check_target
+
 MODULES = (
     "frontend.ttir_parser",
     "lowering",
@@ -19,11 +21,12 @@ MODULES = (
 
 @functools.cache
 def import_compiler() -> None:
-    """Imports everything that a compilation needs, once.
+    """Checks the numbers of the machine and imports everything that a compilation needs, once.
 
     The garbage collector waits meanwhile: importing makes many objects that stay, and it would walk them again
     and again (a sixth of the time).
     """
+    check_target()
     package = (__package__ or "").rpartition(".")[0]
     collecting = gc.isenabled()
     gc.disable()

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from ..installed import PACKAGE_FOLDER, install_ourselves_command
 from ..requirements_check import own_requirements, satisfies
-from ..target import ENV_PREFIX
+from ..target import ENV_PREFIX, MATRIX_TILE, SCRATCHPAD_BYTES, VECTOR_LANES
+from ..target_rules import broken_rules
 from .report import Finding, fail, ok, warn
 from .surroundings import Surroundings
 
@@ -73,6 +74,19 @@ def environment_variables(surroundings: Surroundings) -> Iterator[Finding]:
             f"{setting}: nothing in this package reads {name}" + (f"; {near[0]} is meant?" if near else "."),
             "Rename it." if near else "Unset it, unless it belongs to other software.",
             f"unset {name}" + (f"; export {near[0]}={surroundings.environ[name]}" if near else ""),
+        )
+
+
+def machine_numbers(surroundings: Surroundings) -> Iterator[Finding]:
+    sentences = broken_rules()
+    if not sentences:
+        yield ok("target", f"{VECTOR_LANES} lanes, matrix tile {MATRIX_TILE}, {SCRATCHPAD_BYTES} bytes of scratchpad")
+    for sentence in sentences:
+        yield fail(
+            "target",
+            f"{sentence}. No kernel is compiled for such a machine.",
+            "Change the number.",
+            f"edit {PACKAGE_FOLDER / 'target.py'}",
         )
 
 

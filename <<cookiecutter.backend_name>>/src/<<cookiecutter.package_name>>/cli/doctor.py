@@ -23,6 +23,7 @@ Check = Callable[[Surroundings], Iterator[Finding]]
 CHECKS: tuple[Check, ...] = (
     check_host.python_version,
     check_host.platform,
+    check_host.machine_numbers,
     check_packages.own_package,
     check_packages.dependencies,
     check_packages.triton_owners,

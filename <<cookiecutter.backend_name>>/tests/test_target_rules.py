@@ -1,0 +1,38 @@
+"""The numbers in `target.py` are checked before a kernel is compiled for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from <<cookiecutter.package_name>> import target, target_rules
+from <<cookiecutter.package_name>>.errors import InstallationError
+
+
+def test_the_target_keeps_the_rules() -> None:
+    assert target_rules.broken_rules() == []
+    target_rules.check_target()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("VECTOR_LANES", 12),
+        ("VECTOR_LANES", 0),
+        ("VECTOR_LANES", "8"),
+        ("MATRIX_TILE", (12, 12, 12)),
+        ("MATRIX_TILE", (0, 8, 8)),
+        ("MATRIX_TILE", (16, 8)),
+        ("SCRATCHPAD_BYTES", 0),
+        ("SCRATCHPAD_BYTES", 1000),
+        ("SCALAR_REGISTERS", 300),
+        ("PREDICATE_REGISTERS", 0),
+    ],
+)
+def test_a_broken_rule_is_one_sentence(monkeypatch: pytest.MonkeyPatch, name: str, value: Any) -> None:
+    monkeypatch.setattr(target, name, value)
+    (sentence,) = target_rules.broken_rules()
+    assert name in sentence and repr(value) in sentence
+    with pytest.raises(InstallationError, match=name):
+        target_rules.check_target()
