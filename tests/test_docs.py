@@ -23,7 +23,10 @@ def documents(root: Path) -> dict[Path, str]:
     """The documents and their prose, without blocks of code."""
     paths = [root / "README.md", *sorted((root / "docs").glob("*.md"))]
     return {
-        path: re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL) for path in paths
+        path: re.sub(
+            r"```.*?```|^    .*?$", "", path.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE
+        )
+        for path in paths
     }
 
 
