@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from email.message import Message
 from importlib.metadata import entry_points
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -26,21 +27,14 @@ LARGEST_WHEEL = 1_000_000  # bytes
 OWN_TESTS_LIMIT = 25 * 60  # seconds
 
 SAME_BESIDE_EVERY_TRITON = (
-    "test_codegen_*.py",
-    "test_assembler_*.py",
-    "test_emulator*.py",
-    "test_special_functions.py",
-    "test_library_functions.py",
-    "test_libdevice_exact.py",
-    "test_doctor.py",
-    "test_requirements_check.py",
-    "test_conformance_runner.py",
-    "test_bench.py",
-    "test_docs.py",
-    "test_property_elementwise.py",
-    "test_random_programs.py",
-)
-"""Own tests that see nothing of the release of Triton, of torch, or of the answers: they run once."""
+    "array assembler_* bench cases_cache cases_memory cases_numbers cases_process codegen_* conformance_runner docs "
+    "doctor emulator* filecheck libdevice libdevice_exact library_functions opt pool property_elementwise "
+    "random_programs registry requirements_check special_functions"
+).split()
+"""Own tests that see next to nothing of the release of Triton or of the answers: the default package runs them once,
+beside the newest release. (Its own tox runs all of them beside each.)"""
+
+WHERE_TORCH_MATTERS = "array driver e2e_* examples import launcher selection".split()
 
 
 @dataclass(frozen=True)
@@ -160,6 +154,9 @@ def test_own_tests(variant: Variant, request: pytest.FixtureRequest) -> None:
     command = ["-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider"]
     if variant.name == "gpu":  # the rest is the default package's, tested there
         command += ["-k", "gpu or selection or import or doctor"]
+    elif find_spec("torch") is None:
+        folder = variant.root / "tests"
+        command += [str(path) for name in WHERE_TORCH_MATTERS for path in folder.glob(f"test_{name}.py")]
     elif variant.name != "default" or request.config.getoption("--brief"):
-        command += [f"--ignore-glob=*/{pattern}" for pattern in SAME_BESIDE_EVERY_TRITON]
+        command += [f"--ignore-glob=*/test_{name}.py" for name in SAME_BESIDE_EVERY_TRITON]
     variant.python(*command, timeout=OWN_TESTS_LIMIT, capture=False)
