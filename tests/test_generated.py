@@ -26,15 +26,35 @@ from template import VARIANTS, generate
 LARGEST_WHEEL = 1_000_000  # bytes
 OWN_TESTS_LIMIT = 25 * 60  # seconds
 
-SAME_BESIDE_EVERY_TRITON = (
-    "array assembler_* bench cases_cache cases_memory cases_numbers cases_process codegen_* conformance_runner docs "
-    "doctor emulator* filecheck libdevice libdevice_exact library_functions opt pool property_elementwise "
-    "random_programs registry requirements_check special_functions"
-).split()
+SAME_BESIDE_EVERY_TRITON = [
+    "array",
+    "assembler_*",
+    "bench",
+    "cases_cache",
+    "cases_memory",
+    "cases_numbers",
+    "cases_process",
+    "codegen_*",
+    "conformance_runner",
+    "docs",
+    "doctor",
+    "emulator*",
+    "filecheck",
+    "libdevice",
+    "libdevice_exact",
+    "library_functions",
+    "opt",
+    "pool",
+    "property_elementwise",
+    "random_programs",
+    "registry",
+    "requirements_check",
+    "special_functions",
+]
 """Own tests that see next to nothing of the release of Triton or of the answers: the default package runs them once,
 beside the newest release. (Its own tox runs all of them beside each.)"""
 
-WHERE_TORCH_MATTERS = "array driver e2e_* examples import launcher selection".split()
+WHERE_TORCH_MATTERS = ["array", "driver", "e2e_*", "examples", "import", "launcher", "selection"]
 
 
 @dataclass(frozen=True)
