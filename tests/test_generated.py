@@ -51,8 +51,8 @@ SAME_BESIDE_EVERY_TRITON = [
     "requirements_check",
     "special_functions",
 ]
-"""Own tests that see next to nothing of the release of Triton or of the answers: the default package runs them once,
-beside the newest release. (Its own tox runs all of them beside each.)"""
+"""Own tests that see next to nothing of the release of Triton or of the answers: the default package runs
+them once, beside the newest release. (Its own tox runs all of them beside each.)"""
 
 WHERE_TORCH_MATTERS = ["array", "driver", "e2e_*", "examples", "import", "launcher", "selection"]
 

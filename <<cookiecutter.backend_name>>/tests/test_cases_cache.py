@@ -150,7 +150,9 @@ AS_USER = f"""
 import os, sys
 sys.path.insert(0, {TESTS!r})
 from test_cache import forget_kernels, run_variants
+os.environ["TRITON_ALWAYS_COMPILE"] = "1"
 run_variants(1)  # everything is imported before files of the installation may become unreadable
+os.environ.pop("TRITON_ALWAYS_COMPILE")
 if os.geteuid() == 0:
     os.setgid({NOBODY}); os.setuid({NOBODY})
 os.environ.pop("TRITON_CACHE_DIR")
