@@ -386,3 +386,22 @@ def test_one_buffer_as_two_arguments() -> None:
     expected = y.T.copy()
     launch(transpose_through_two_arguments, (1,), y, y, 16)
     np.testing.assert_array_equal(y, expected)
+
+
+@triton.jit
+def narrow_to_fp8(x, out, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(out + i, tl.load(x + i).to(tl.float8e5).to(tl.float32))
+
+
+def test_f64_to_fp8_rounds_once() -> None:
+    """Just above the tie between 1 and 1.25, by less than f32 can tell, the result is 1.25; just below it is 1."""
+    tie = 1.125
+    x = np.array(
+        [tie, tie + 2.0**-40, tie - 2.0**-40, -tie - 2.0**-40, np.inf, np.nan, 1e300, 0.0], np.float64
+    )
+    out = np.zeros(8, np.float32)
+    launch(narrow_to_fp8, (1,), x, out, 8)
+    largest = 57344.0
+    expected = np.array([1.0, 1.25, 1.0, -1.25, largest, np.nan, largest, 0.0], np.float32)
+    np.testing.assert_array_equal(out, expected)

@@ -24,13 +24,14 @@ from xdsl.dialects.builtin import (
     TensorType,
     f32,
     i1,
+    i32,
     i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ..dialects.isa import alu, convert
 from ..dialects.isa.base import element_of, like
-from ..dialects.tt_enums import CmpIPredicate, PropagateNan, RoundingMode
+from ..dialects.tt_enums import CmpFPredicate, CmpIPredicate, PropagateNan, RoundingMode
 from ..dialects.tt_types import PointerType
 from ..errors import UnsupportedOperation
 from ..frontend.locations import location_of
@@ -120,9 +121,7 @@ def round_to(b: Builder, value: SSAValue, element: Attribute, rounding: str = "r
     if byte_width(source) < 4:
         value = widen(b, value)
     if is_fp8(element) and isinstance(source, Float64Type):
-        value = b.emit(
-            convert.TruncF, [value], like(value.type, f32), {"rounding": StringAttr("rtne")}, key=("rtne",)
-        )
+        value = to_odd_f32(b, value)
     return b.emit(
         convert.TruncF,
         [value],
@@ -130,6 +129,18 @@ def round_to(b: Builder, value: SSAValue, element: Attribute, rounding: str = "r
         {"rounding": StringAttr(rounding)},
         key=(rounding,),
     )
+
+
+def to_odd_f32(b: Builder, value: SSAValue) -> SSAValue:
+    """An f64 as f32, rounded to odd: rounding that again to a narrower format is as rounding once (see `fused`)."""
+    single, bits = like(value.type, f32), like(value.type, i32)
+    towards_zero = b.emit(convert.TruncF, [value], single, {"rounding": StringAttr("rtz")}, key=("rtz",))
+    exact = b.emit(convert.ExtF, [towards_zero], value.type)
+    attr = {"predicate": alu.predicate_attr(CmpFPredicate.ONE)}
+    inexact = b.emit(alu.CmpF, [value, exact], like(value.type, i1), attr, key=(int(CmpFPredicate.ONE),))
+    pattern = b.emit(convert.Bitcast, [towards_zero], bits)
+    odd = b.emit(alu.Or, [pattern, b.emit(convert.ExtU, [inexact], bits)], bits)
+    return b.emit(convert.Bitcast, [odd], single)
 
 
 def in_float(b: Builder, args: Values, instruction: type[Operation]) -> SSAValue:
