@@ -2,8 +2,9 @@
 
     python ci/first_compile.py [BACKEND] [REPEATS]
 
-Needs an environment with a generated package installed (BACKEND: its `backend_name`, default acme). Caches are
-cold, the two take turns, each in a process of its own; printed are medians and their ratios. No GPU is needed.
+Needs an environment with a generated package installed (BACKEND: its `backend_name`, default acme). Caches
+are cold, the two take turns, each in a process of its own; printed are medians and their ratios. No GPU is
+needed.
 """
 
 from __future__ import annotations
