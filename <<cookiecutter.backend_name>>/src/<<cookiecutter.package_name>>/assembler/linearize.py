@@ -16,6 +16,7 @@ from xdsl.ir import Block as SsaBlock
 
 from ..codegen.registers import bfloat16_bits
 from ..dialects.formula import COMPARE_INT
+from ..dialects.graph import reverse_postorder
 from ..dialects.isa import lanes
 from ..dialects.isa.control import Kernel
 from ..errors import CompileError, UnsupportedOperation
@@ -252,7 +253,7 @@ class _Linearizer:
 
     def region(self, region: Region) -> None:
         """Blocks that can be reached, the first of them right here."""
-        blocks = _reverse_postorder(region.blocks[0])
+        blocks = reverse_postorder(region.blocks[0])
         for block in blocks[1:]:
             self.labels[block] = self.label("block")
             self.fresh_for(block.args)
@@ -299,28 +300,6 @@ _STRUCTURED: Final[dict[type[Operation], Callable[[_Linearizer, Any], None]]] = 
     cf.BranchOp: _Linearizer.branch,
     cf.ConditionalBranchOp: _Linearizer.conditional_branch,
 }
-
-
-def _reverse_postorder(entry: SsaBlock) -> list[SsaBlock]:
-    done: list[SsaBlock] = []
-    seen = {entry}
-    stack = [(entry, _successors(entry))]
-    while stack:
-        block, successors = stack[-1]
-        if not successors:
-            done.append(block)
-            stack.pop()
-            continue
-        successor = successors.pop()
-        if successor not in seen:
-            seen.add(successor)
-            stack.append((successor, _successors(successor)))
-    return done[::-1]
-
-
-def _successors(block: SsaBlock) -> list[SsaBlock]:
-    last = block.last_op
-    return list(last.successors) if last is not None else []
 
 
 def operation_of(instruction: Instruction, operands: Sequence[SSAValue]) -> Operation:

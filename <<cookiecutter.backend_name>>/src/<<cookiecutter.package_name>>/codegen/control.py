@@ -8,6 +8,7 @@ from xdsl.dialects import cf, scf
 from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from ..dialects.graph import reverse_postorder
 from ..dialects.isa import control as isa
 from ..errors import CompileError
 from ..frontend.locations import location_of
@@ -143,7 +144,7 @@ def print_(e: Emitter, op: isa.Print) -> None:
 
 def _emit_blocks(e: Emitter, region: Region) -> None:
     """Emits the blocks of a kernel that can be reached, each after those that dominate it."""
-    blocks = _reverse_postorder(region.blocks[0])
+    blocks = reverse_postorder(region.blocks[0])
     for block in blocks[1:]:
         e.labels[block] = e.label("block")
         e.edges[block] = [Phi(e.fresh(), register_type(a.type).text) for a in block.args]
@@ -154,28 +155,6 @@ def _emit_blocks(e: Emitter, region: Region) -> None:
             e.lines.append(phi)
             e.bind(argument, phi.name)
         e.emit(block.ops)
-
-
-def _reverse_postorder(entry: Block) -> list[Block]:
-    done: list[Block] = []
-    seen = {entry}
-    stack: list[tuple[Block, list[Block]]] = [(entry, _successors(entry))]
-    while stack:
-        block, successors = stack[-1]
-        if not successors:
-            done.append(block)
-            stack.pop()
-            continue
-        successor = successors.pop()
-        if successor not in seen:
-            seen.add(successor)
-            stack.append((successor, _successors(successor)))
-    return done[::-1]
-
-
-def _successors(block: Block) -> list[Block]:
-    terminator = block.last_op
-    return list(terminator.successors) if terminator is not None else []
 
 
 def _leave(e: Emitter, target: Block, arguments: Sequence[SSAValue]) -> None:

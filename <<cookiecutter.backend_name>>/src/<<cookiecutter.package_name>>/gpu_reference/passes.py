@@ -47,14 +47,14 @@ def load_passes() -> None:
 
 @functools.cache
 def _load_passes() -> None:
-    from ..extensions import load_extensions
+    from ..extensions import load_all
 
     for stage, steps in stages.STEPS.items():
         for step in steps:
             add = compat.find_pass(step.path)
             if add is not None and step.exists():
                 REGISTRY.register(stage=stage, name=step.name)(adder(step, add))
-    load_extensions()
+    load_all()
 
 
 def adder(step: stages.Step, add: Callable[..., None]) -> Callable[[Any, stages.Kernel], None]:
