@@ -93,6 +93,9 @@ class Template:
         text = re.sub("<[<%#]", r"<<'\g<0>'>>", text)
         text = text.replace(answers["package_name"], "<<cookiecutter.package_name>>")
         text = text.replace(answers["distribution_name"], "<<cookiecutter.distribution_name>>")
+        if file.endswith(".md"):
+            variables = answers["backend_name"].upper() + "_"  # that begin the names of environment variables
+            text = text.replace(variables, "<<cookiecutter.backend_name | upper>>_")
         if file.startswith("tests/filecheck/"):
             dialect = re.escape(answers["backend_name"])
             text = re.sub(rf"\b{dialect}\.", "<<cookiecutter.backend_name>>.", text)

@@ -59,14 +59,14 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     return options
 
 
-def test_environment(work: Path, device: str) -> dict[str, str]:
+def test_environment(work: Path, device: str, backend: str = BACKEND_NAME) -> dict[str, str]:
     """Of our own environment all but what is meant for Triton and pytest; an empty cache; one thread for torch."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("TRITON_", "PYTEST_"))}
     home = work / "home"  # tests that reset Triton's settings find their way back to ~/.triton
     home.mkdir()
     search = [str(INSIDE), *filter(None, [kept.get("PYTHONPATH")])]
     return kept | {
-        "TRITON_DEFAULT_BACKEND": BACKEND_NAME,
+        "TRITON_DEFAULT_BACKEND": backend,
         "TRITON_CACHE_DIR": str(work / "cache"),
         "CONFORMANCE_DEVICE": device,
         "HOME": str(home),
@@ -77,16 +77,14 @@ def test_environment(work: Path, device: str) -> dict[str, str]:
     }
 
 
-def check_backend(environment: dict[str, str]) -> None:
+def check_backend(environment: dict[str, str], name: str = BACKEND_NAME) -> None:
     """Tests that run on another backend, or on none, would say nothing about this one."""
     question = "from triton.runtime import driver; print(driver.active.get_current_target().backend)"
     done = subprocess.run([sys.executable, "-c", question], capture_output=True, text=True, env=environment)
     answer = done.stdout.strip()
-    if answer != BACKEND_NAME:
+    if answer != name:
         last = (done.stderr.strip() or f"the active backend is {answer!r}").splitlines()[-1]
-        raise UsageError(
-            f"{sys.executable} does not run kernels on {BACKEND_NAME}: {last}\nTry: <<cookiecutter.distribution_name>> doctor"
-        )
+        raise UsageError(f"{sys.executable} does not run kernels on {name}: {last}\nTry: <<cookiecutter.distribution_name>> doctor")
 
 
 def versions() -> dict[str, str]:

@@ -131,13 +131,16 @@ class Pytest:
 
 @dataclass
 class Session:
-    """What the processes of a run share. ``timeout`` is in seconds a test."""
+    """What the processes of a run share. ``timeout`` is in seconds a test, ``batch`` the most cases of a process,
+    ``retries`` the most cases of a batch that are tried once more."""
 
     tests: Path
     work: Path
     device: str
     timeout: float
     environment: Mapping[str, str]
+    batch: int = LARGEST_BATCH
+    retries: int = MOST_RETRIES
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _folders: int = 0
     _timeouts: Counter[str] = field(default_factory=Counter)
@@ -184,9 +187,9 @@ class Session:
         for case in cases:
             by_file.setdefault(file_of(case), []).append(case)
         batches = [
-            group[start : start + LARGEST_BATCH]
+            group[start : start + self.batch]
             for group in sorted(by_file.values(), key=len, reverse=True)
-            for start in range(0, len(group), LARGEST_BATCH)
+            for start in range(0, len(group), self.batch)
         ]
         with ThreadPoolExecutor(workers) as pool:
             for done in [pool.submit(self._run_batch, batch, record_in_turn) for batch in batches]:
@@ -205,7 +208,7 @@ class Session:
             else:
                 record(result)
         for number, result in enumerate(doubtful):
-            if number < MOST_RETRIES:
+            if number < self.retries:
                 (again,) = self._attempt([result.case])
                 if again.outcome not in BAD:
                     result = replace(again, message=f"{PASSED_ALONE}: {result.message}")

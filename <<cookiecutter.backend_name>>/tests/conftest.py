@@ -10,6 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+if "TEST_TARGET" in os.environ:
+    import targets
+
+    _target = targets.become(os.environ.pop("TEST_TARGET"))  # child processes then import what this one does
+
 from <<cookiecutter.package_name>>.dialects.op_table import use_library_dialects
 from <<cookiecutter.package_name>>.target import BACKEND_NAME, ENV_PREFIX
 

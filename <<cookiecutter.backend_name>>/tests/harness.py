@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pytest
 
 from <<cookiecutter.package_name>>.runtime.array import DeviceArray
 from <<cookiecutter.package_name>>.runtime.dtypes import dtype_of
+from <<cookiecutter.package_name>>.target import VECTOR_TYPES
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,12 @@ def on_device(arg: Any) -> Any:
     if isinstance(arg, Typed):
         return DeviceArray.wrap(arg.bits.view(dtype_of(arg.dtype).storage), arg.dtype)
     return DeviceArray.wrap(arg) if isinstance(arg, np.ndarray) else arg
+
+
+def skip_if_refused(dtype: str) -> None:
+    """For atomic additions and printing: a machine without f64 refuses them in fp64 (`test_soft_f64.py` tests that)."""
+    if dtype == "float64" and "f64" not in VECTOR_TYPES:
+        pytest.skip("refused in fp64 by a machine without it")
 
 
 def bf16_bits(values: np.ndarray) -> np.ndarray:

@@ -141,7 +141,7 @@ def map_lanes(
             body.append(f"%{name}_bytes = isa.load {place} : {bytes_type}")
             body.append(f"{zero} = isa.const 0 : i8 : {bytes_type}")
             body.append(
-                f"%{name} = isa.cmpi 1, %{name}_bytes, {zero} : {bytes_type} -> {vector('i1', lanes)}"
+                f"%{name} = isa.cmpi ne, %{name}_bytes, {zero} : {bytes_type} -> {vector('i1', lanes)}"
             )
         else:
             body.append(f"%{name} = isa.load {place} : {vector(element, lanes)}")

@@ -28,7 +28,8 @@ from <<cookiecutter.package_name>>.codegen.llvm import emit_module
 from <<cookiecutter.package_name>>.codegen.object_code import compile_llvm
 from <<cookiecutter.package_name>>.dialects.isa import alu, control, convert, lanes, memory
 from <<cookiecutter.package_name>>.dialects.isa.base import element_of, like, vector
-from <<cookiecutter.package_name>>.passes.expand_special import expand_special
+from <<cookiecutter.package_name>>.passes.expand_special import FORMULAS
+from <<cookiecutter.package_name>>.passes.expand_special import expand as expand_instructions
 from <<cookiecutter.package_name>>.runtime.loader import load_image
 
 ELEMENTS: dict[str, Attribute] = {"f": f32, "d": f64, "i": i32, "l": i64, "u": i32, "v": i64, "b": i1}
@@ -117,7 +118,7 @@ class LaneFunction:
         )
         self.module = ModuleOp([kernel])
         if expand:
-            expand_special(self.module)
+            expand_instructions(self.module, FORMULAS)
         self.module.verify()
         image = load_image(compile_llvm(emit_module(self.module)), "k")
         self._image = image

@@ -536,6 +536,8 @@ class Generator:
             options += ["split", "split"]
         if shape[-1] > 1 and dtype != "bool":
             options += ["flip"]
+        if max(shape) > 1:
+            options += ["shift"]
         match r.choice(options):
             case "expand" if rank < 4:
                 axis = r.randint(0, rank)
@@ -572,6 +574,12 @@ class Generator:
                 self.add(
                     "flip", (v.name,), v.type, {"axis": r.choice([d for d in range(rank) if shape[d] > 1])}
                 )
+            case "shift":
+                axis = r.choice([d for d in range(rank) if shape[d] > 1])
+                for _ in range(r.choice([1, 1, 2, 3])):  # of one block, which they share, or share in part
+                    by = r.choice([1, -1, 2, -3, r.randint(-shape[axis], shape[axis])])
+                    fill = r.choice([0, 0, 1])
+                    self.add("shift", (v.name,), v.type, {"axis": axis, "by": by, "fill": fill})
             case _:
                 pass
 

@@ -188,6 +188,15 @@ def reduction(name: str, run: Callable[..., Any]) -> Operation:
     return Operation(text, reduced)
 
 
+def moved_along(v: Values, attrs: Attrs, t: Type) -> Any:
+    """``result[i] = x[i - by]`` along an axis, or the fill."""
+    x = np.moveaxis(v[0], attrs["axis"], 0)
+    source = np.arange(len(x)) - attrs["by"]
+    inside = ((source >= 0) & (source < len(x))).reshape(-1, *[1] * (x.ndim - 1))
+    moved = np.where(inside, x[source % len(x)], np.array(attrs["fill"], x.dtype))
+    return np.moveaxis(moved, 0, attrs["axis"])
+
+
 def scan(name: str, ufunc: np.ufunc) -> Operation:
     def text(a: Sequence[str], attrs: Attrs) -> str:
         return f"{name.format(a[0], attrs['axis'])}, reverse={bool(attrs['reverse'])})"
@@ -307,6 +316,10 @@ OPERATIONS: dict[str, Operation] = {
     "flip": Operation(
         lambda a, attrs: f"tl.flip({a[0]}, {attrs['axis']})", lambda v, attrs, t: np.flip(v[0], attrs["axis"])
     ),
+    "shift": Operation(
+        lambda a, attrs: f"shift({a[0]}, {attrs['by']}, axis={attrs['axis']}, fill={attrs['fill']})",
+        moved_along,
+    ),
     "gather": Operation(lambda a, attrs: f"tl.gather({a[0]}, {a[1]}, {attrs['axis']})", taken),
     # Along an axis.
     "sum": reduction("tl.sum({}", np.sum),
@@ -368,6 +381,7 @@ HEADER = '''"""Made by tests/program_generator.py."""
 
 import triton
 import triton.language as tl
+from <<cookiecutter.package_name>>.language.blocks import shift
 
 
 @triton.jit

@@ -29,7 +29,7 @@ BODY = "\n".join(
         *(f"%a{n} = isa.addi %x, %o{n} : i64" for n in range(MANY)),
         *(f"%v{n} = isa.load %a{n} : vector<{L}xf32>" for n in range(MANY)),
         f"%limit = isa.const 0.5 : f32 : vector<{L}xf32>",
-        *(f"%p{n} = isa.cmpf 2, %v{n}, %limit : vector<{L}xf32> -> vector<{L}xi1>" for n in range(MANY)),
+        *(f"%p{n} = isa.cmpf ogt, %v{n}, %limit : vector<{L}xf32> -> vector<{L}xi1>" for n in range(MANY)),
         # Two values that a loop carries are exchanged in each round.
         f"%f, %s = scf.for %i = %zero to %n step %one iter_args(%c = %v0, %d = %v1) -> (vector<{L}xf32>, vector<{L}xf32>) : i64 {{",
         f"  %t = isa.addf %c, %v2 : vector<{L}xf32>",
@@ -108,9 +108,14 @@ def test_a_scratchpad_without_room_for_spills_is_out_of_resources(monkeypatch: p
     files = {file: file.size for file in RegisterFile} | {RegisterFile.VECTOR: 3}
     crowded = program()
     crowded.scratch_bytes = SCRATCHPAD_BYTES
+    monkeypatch.setattr(registers, "SCRATCHPAD_OVERFLOWS", True)
+    assert allocate(crowded, files).spilled_bytes, "they lie behind the scratchpad, in device memory"
+    crowded = program()
+    crowded.scratch_bytes = SCRATCHPAD_BYTES
+    monkeypatch.setattr(registers, "SCRATCHPAD_OVERFLOWS", False)
     with pytest.raises(OutOfRegisters, match="bytes of scratchpad"):
         allocate(crowded, files)
-    monkeypatch.setattr(registers, "SCRATCHPAD_BYTES", SCRATCHPAD_BYTES + 4096 * L)
+    monkeypatch.setattr(registers, "SCRATCHPAD_BYTES", SCRATCHPAD_BYTES + 4096 * MANY)
     assert allocate(program(), files).spilled_bytes
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -13,7 +14,16 @@ from xml.etree import ElementTree
 import pytest
 
 from <<cookiecutter.package_name>>.bench import plot, report, timing
-from <<cookiecutter.package_name>>.bench.results import Compilation, Launch, Measurement, Run, compare, missed
+from <<cookiecutter.package_name>>.bench.results import (
+    Compilation,
+    FirstCall,
+    Launch,
+    Measurement,
+    Memory,
+    Run,
+    compare,
+    missed,
+)
 from <<cookiecutter.package_name>>.cli import bench as command
 from <<cookiecutter.package_name>>.cli import main as cli
 from <<cookiecutter.package_name>>.errors import BackendError
@@ -97,6 +107,26 @@ def test_launch_times() -> None:
     assert 0 < times["peer"]["fastest"] <= times["ours"]["fastest"] * 1.5
 
 
+def test_first_call(tmp_path: Path) -> None:
+    """In a process of its own: it times what is imported, too."""
+    command = [sys.executable, "-m", "<<cookiecutter.package_name>>.bench.worker", json.dumps({"what": "first call"})]
+    environment = {**os.environ, "TRITON_CACHE_DIR": str(tmp_path)}
+    cold, warm = (
+        json.loads(subprocess.run(command, env=environment, capture_output=True, check=True).stdout)
+        for _ in range(2)
+    )
+    assert 0 < warm["ours"] < warm["total"] < cold["total"]
+    assert warm["ours"] < cold["ours"] / 2
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="no statistics of memory on this system")
+def test_kernel_memory() -> None:
+    from <<cookiecutter.package_name>>.bench.memory import kernel_memory
+
+    found = kernel_memory(6)
+    assert found["kernels"] == 6 and found["first"] > 20 and found["growth"] < 50
+
+
 def test_without_torch(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(command, "installed_version", lambda name: None)
     assert cli.main(["bench"]) == 1
@@ -169,7 +199,14 @@ def test_verdict(changed: dict[str, Any], verdict: str) -> None:
 
 
 def test_saved_and_loaded(tmp_path: Path) -> None:
-    run = Run({"cpus": 2}, [ADD], [Compilation("vector_add", 14.0, {"TTIR": 1.0})], Launch(5e-6, 4e-6))
+    run = Run(
+        {"cpus": 2},
+        [ADD],
+        [Compilation("vector_add", 14.0, {"TTIR": 1.0}, 30.0)],
+        Launch(5e-6, 4e-6),
+        FirstCall(8.0, 400.0),
+        Memory(500, 300.0, 80.0),
+    )
     path = tmp_path / "run.json"
     run.save(path)
     assert Run.load(path) == run
@@ -202,8 +239,20 @@ def test_tables() -> None:
     lines = report.measurements_table([ADD, replace(ADD, work="sort", problem="no answer")]).splitlines()
     assert lines[2].split() == ["add", "1M", "1", "eager", "100", "110", "1.10", "0.95", "yes"]
     assert lines[3].split() == ["sort", "1M", "1", "eager", "0.95", "failed"]
-    table = report.compilations_table([Compilation("k", 10.0, {"TTIR": 1.0, "ISA": 5.0})]).splitlines()
+    compilations = [
+        Compilation("k", 10.0, {"TTIR": 1.0, "ISA": 5.0}),
+        Compilation("l", 60.0, {"TTIR": 1.0}, 50),
+    ]
+    table = report.compilations_table(compilations[:1]).splitlines()
     assert table[2].split() == ["k", "10.0", "4.0", "1.0", "5.0"]
+    assert report.compilations_table(compilations[1:]).splitlines()[2].split()[:4] == [
+        "l",
+        "60.0",
+        "50",
+        "no",
+    ]
+    assert report.first_call_line(FirstCall(8.0, 400.0)).endswith("no")
+    assert "160 kB each" in report.memory_line(Memory(501, 300.0, 80.0))
     assert "1.50 times" in report.launch_line(Launch(6e-6, 4e-6)) and report.launch_line(
         Launch(6e-6, 4e-6)
     ).endswith("no")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import triton
 import triton.language as tl
-from harness import Typed, bf16_bits, launch, random
+from harness import Typed, bf16_bits, launch, random, skip_if_refused
 from native import run_python
 
 from <<cookiecutter.package_name>>.target import PACKAGE_NAME
@@ -269,6 +269,7 @@ def test_r19_print_a_scalar(capfd: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("dtype", ["int8", "uint16", "int64", "float16", "float32", "float64"])
 def test_r19_print_a_tile(capfd: pytest.CaptureFixture[str], dtype: str) -> None:
     """One line an element, with its index."""
+    skip_if_refused(dtype)
     x = (np.arange(32) - (0 if dtype[0] == "u" else 5)).reshape(2, 16).astype(dtype)
     show = (lambda value: f"{value:f}") if dtype[0] == "f" else str
     lines = printed(capfd, print_tile, x, R=2, C=16)

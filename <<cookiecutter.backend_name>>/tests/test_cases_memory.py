@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import triton
 import triton.language as tl
-from harness import Typed, bf16_bits, bf16_values, launch, on_device, random
+from harness import Typed, bf16_bits, bf16_values, launch, on_device, random, skip_if_refused
 from test_language_memory import GuardedPages, Pointer
 from triton.tools.tensor_descriptor import TensorDescriptor
 
@@ -92,6 +92,8 @@ ATOMICS = [(kind, "int32") for kind in ("max", "min", "or", "xor", "and", "xchg"
 
 @pytest.mark.parametrize(("kind", "dtype"), ATOMICS)
 def test_r01_every_atomic_at_both_ends(pages: GuardedPages, kind: str, dtype: str) -> None:
+    if kind == "add":
+        skip_if_refused(dtype)
     width = 2 if dtype == "bfloat16" else np.dtype(dtype).itemsize
     words = pages.bytes.view(f"uint{8 * width}" if dtype == "bfloat16" else dtype)
     lanes = np.arange(64)
@@ -492,6 +494,7 @@ def run_contended(kind: str, dtype: str, programs: int) -> tuple[list[float], li
 @pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64", "float16", "bfloat16"])
 def test_r14_contended_add(dtype: str, programs: int) -> None:
     """10 and 11 adds of 1 a program. Each old value is seen once, as long as the type can count that far."""
+    skip_if_refused(dtype)
     slots, old = run_contended("add", dtype, programs)
     largest = {"float16": 2048, "bfloat16": 256}.get(dtype, 2**31)
     totals = [10 * programs, 11 * programs]

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from isa_kernels import HOSTS, TYPES, map_lanes, vector
 
+from <<cookiecutter.package_name>>.dialects.isa.alu import FLOAT_PREDICATES, INTEGER_PREDICATES
+
 _SHAPES = (
     *(("native", lanes) for lanes in (1, 2, 4, 16, 64)),
     *((host, lanes) for host in ("avx2", "sse2") for lanes in (1, 8, 32)),
@@ -114,7 +116,10 @@ def test_integer_arithmetic(host: Any, lanes: int, element: str) -> None:
     ty, predicate = vector(element, lanes), vector("i1", lanes)
     code = {op: (element, f"%# = isa.{op} %x, %y : {ty}") for op in INTEGER}
     code |= {op: (element, f"%# = isa.{op} %x : {ty}") for op in INTEGER_UNARY}
-    code |= {f"cmp{n}": ("i1", f"%# = isa.cmpi {n}, %x, %y : {ty} -> {predicate}") for n in range(10)}
+    code |= {
+        f"cmp{n}": ("i1", f"%# = isa.cmpi {how}, %x, %y : {ty} -> {predicate}")
+        for n, how in enumerate(INTEGER_PREDICATES)
+    }
     results = map_lanes({"x": (element, lhs), "y": (element, rhs)}, code, lanes, host)
     a, b = [int(v) for v in lhs], [int(v) for v in rhs]
     for op, reference in INTEGER.items():
@@ -253,7 +258,10 @@ def test_float_arithmetic(host: Any, lanes: int, element: str) -> None:
     ty, predicate = vector(element, lanes), vector("i1", lanes)
     code = {op: (element, f"%# = isa.{op} %x, %y : {ty}") for op in FLOAT}
     code |= {op.replace(".", "_"): (element, f"%# = isa.{op} %x : {ty}") for op in FLOAT_UNARY}
-    code |= {f"cmp{n}": ("i1", f"%# = isa.cmpf {n}, %x, %y : {ty} -> {predicate}") for n in range(16)}
+    code |= {
+        f"cmp{n}": ("i1", f"%# = isa.cmpf {how}, %x, %y : {ty} -> {predicate}")
+        for n, how in enumerate(FLOAT_PREDICATES)
+    }
     code["fma"] = (element, f"%# = isa.fma %x, %y, %z : {ty}")
     code["chosen"] = (element, f"%# = isa.select %cmp2, %x, %y : {predicate}, {ty}")
     results = map_lanes({"x": (element, x), "y": (element, y), "z": (element, z)}, code, lanes, host)
@@ -313,7 +321,7 @@ def test_scalar_condition_selects_a_whole_vector() -> None:
             f"""%zero_# = isa.const 0 : i32 : i32
             %one_# = isa.const 1 : i32 : i32
             %odd_# = isa.and %program, %one_# : i32
-            %is_odd_# = isa.cmpi 1, %odd_#, %zero_# : i32 -> i1
+            %is_odd_# = isa.cmpi ne, %odd_#, %zero_# : i32 -> i1
             %# = isa.select %is_odd_#, %x, %y : i1, {ty}""",
         )
     }

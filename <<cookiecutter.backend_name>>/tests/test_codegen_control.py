@@ -95,7 +95,7 @@ def test_arguments_of_every_type() -> None:
 
 def test_a_trap_ends_the_launch() -> None:
     body = f"""%i = isa.program_id 0
-    %bad = isa.cmpi 0, %i, %at : i32 -> i1
+    %bad = isa.cmpi eq, %i, %at : i32 -> i1
     isa.trap 3 if %bad
     %v = isa.const 1 : i32 : i32
     {STORE_WORD}
@@ -113,7 +113,7 @@ def test_a_trap_inside_of_a_loop() -> None:
     %one = isa.const 1 : i32 : i32
     scf.for %k = %zero to %a0 step %one : i32 {
       isa.store %k, %o : i32
-      %bad = isa.cmpi 0, %k, %a1 : i32 -> i1
+      %bad = isa.cmpi eq, %k, %a1 : i32 -> i1
       isa.trap 7 if %bad
     }
     isa.return"""
@@ -216,7 +216,7 @@ def test_nested_loops_with_a_condition() -> None:
       %inner = scf.for %j = %zero to %i step %one iter_args(%d = %c) -> (i32) : i32 {
         %s = isa.addi %i, %j : i32
         %bit = isa.and %s, %one : i32
-        %even = isa.cmpi 0, %bit, %zero : i32 -> i1
+        %even = isa.cmpi eq, %bit, %zero : i32 -> i1
         %next = scf.if %even -> (i32) {
           %more = isa.addi %d, %one : i32
           scf.yield %more : i32
@@ -250,12 +250,12 @@ def test_while() -> None:
     %two = isa.const 2 : i32 : i32
     %three = isa.const 3 : i32 : i32
     %last, %steps = scf.while (%n = %a0, %c = %zero) : (i32, i32) -> (i32, i32) {
-      %go = isa.cmpi 1, %n, %one : i32 -> i1
+      %go = isa.cmpi ne, %n, %one : i32 -> i1
       scf.condition(%go) %n, %c : i32, i32
     } do {
     ^bb0(%n : i32, %c : i32):
       %bit = isa.and %n, %one : i32
-      %odd = isa.cmpi 1, %bit, %zero : i32 -> i1
+      %odd = isa.cmpi ne, %bit, %zero : i32 -> i1
       %half = isa.divu %n, %two : i32
       %triple = isa.muli %n, %three : i32
       %up = isa.addi %triple, %one : i32
@@ -288,7 +288,7 @@ def test_blocks_with_arguments() -> None:
     cf.br ^head(%next, %sum : i32, i32)
   ^head(%i: i32, %acc: i32):
     %twice = isa.addi %i, %i : i32
-    %go = isa.cmpi 2, %i, %a0 : i32 -> i1
+    %go = isa.cmpi slt, %i, %a0 : i32 -> i1
     cf.cond_br %go, ^body(%i : i32), ^out(%acc : i32)"""
     assert [int(run_scalar(body, n)[0]) for n in range(6)] == [n * (n - 1) for n in range(6)]
 
@@ -300,7 +300,7 @@ def test_region_of_blocks_inside_of_a_loop() -> None:
     %total = scf.for %i = %zero to %a0 step %one iter_args(%sum = %zero) -> (i32) : i32 {
       %term = scf.execute_region -> (i32) {
         %bit = isa.and %i, %one : i32
-        %odd = isa.cmpi 1, %bit, %zero : i32 -> i1
+        %odd = isa.cmpi ne, %bit, %zero : i32 -> i1
         cf.cond_br %odd, ^odd(%i : i32), ^even
       ^even:
         scf.yield %one : i32
@@ -338,7 +338,7 @@ def test_early_return_goes_on_with_the_next_program() -> None:
     %one = isa.const 1 : i32 : i32
     %zero = isa.const 0 : i32 : i32
     %bit = isa.and %i, %one : i32
-    %odd = isa.cmpi 1, %bit, %zero : i32 -> i1
+    %odd = isa.cmpi ne, %bit, %zero : i32 -> i1
     cf.cond_br %odd, ^done, ^work
   ^done:
     isa.return

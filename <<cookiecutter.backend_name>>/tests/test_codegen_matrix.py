@@ -11,7 +11,7 @@ import pytest
 from isa_kernels import HOSTS, NATIVE, IsaKernel, parse_kernel
 
 from <<cookiecutter.package_name>>.codegen.llvm import emit_module
-from <<cookiecutter.package_name>>.codegen.matrix import Piece, columns, rows_of_block
+from <<cookiecutter.package_name>>.codegen.matrix import Piece, columns, rows_of_blocks
 from <<cookiecutter.package_name>>.errors import UnsupportedOperation
 
 RNG = np.random.default_rng(5)
@@ -126,6 +126,64 @@ def test_columns_become_vectors() -> None:
 @pytest.mark.parametrize("vectors", [1, 2])
 def test_register_blocks_fit_the_registers(host: str, vectors: int) -> None:
     for m in range(1, 65):
-        rows = rows_of_block(HOSTS[host], m, vectors)
-        assert 1 <= rows <= m
-        assert rows * vectors + vectors + 1 <= HOSTS[host].vector_registers
+        blocks = rows_of_blocks(HOSTS[host], m, vectors)
+        heights = [len(rows) for rows, count in blocks for _ in range(count)]
+        assert sum(heights) == m
+        assert all(rows.start == sum(len(r) * c for r, c in blocks[:at]) for at, (rows, _) in enumerate(blocks))
+        assert max(heights) * vectors + vectors + 1 <= HOSTS[host].vector_registers
+
+
+def tile_loops(m: int, n: int, k: int, step_m: int, step_n: int, *, transposed: bool = False) -> str:
+    """``acc += a x b`` on dense f32 matrices, tile by tile; columns outside, or the other way round."""
+    outer, inner = ("j", "i") if not transposed else ("i", "j")
+    ends, steps = {"i": m, "j": n}, {"i": step_m, "j": step_n}
+    return f"""%zero = isa.const 0 : i64 : i64
+    %size = isa.const 4 : i64 : i64
+    %acc_pitch = isa.const {4 * n} : i64 : i64
+    %a_pitch = isa.const {4 * k} : i64 : i64
+    %end_{outer} = isa.const {ends[outer]} : i64 : i64
+    %step_{outer} = isa.const {steps[outer]} : i64 : i64
+    %end_{inner} = isa.const {ends[inner]} : i64 : i64
+    %step_{inner} = isa.const {steps[inner]} : i64 : i64
+    scf.for %{outer} = %zero to %end_{outer} step %step_{outer} : i64 {{
+      scf.for %{inner} = %zero to %end_{inner} step %step_{inner} : i64 {{
+        %down = isa.muli %i, %acc_pitch : i64
+        %right = isa.muli %j, %size : i64
+        %acc_row = isa.addi %acc, %down : i64
+        %here = isa.addi %acc_row, %right : i64
+        %a_down = isa.muli %i, %a_pitch : i64
+        %a_here = isa.addi %a, %a_down : i64
+        %b_here = isa.addi %b, %right : i64
+        isa.mma %here, %a_here, %b_here tile({step_m}, {step_n}, {k}) pitch({k}, {n}, {n}) : f32 -> f32
+      }}
+    }}
+    isa.return"""
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize(
+    "shape", [(64, 64, 8, 16, 16), (8, 128, 5, 8, 16), (32, 8, 3, 4, 4), (24, 48, 7, 8, 16)]
+)
+def test_loops_over_tiles_are_one_function(shape: tuple[int, ...], transposed: bool) -> None:
+    m, n, k, *_ = shape
+    a, b = RNG.standard_normal((m, k), np.float32), RNG.standard_normal((k, n), np.float32)
+    acc = RNG.standard_normal((m, n), np.float32)
+    expected = acc + a @ b
+    kernel = IsaKernel({"acc": "i64", "a": "i64", "b": "i64"}, tile_loops(*shape, transposed=transposed), NATIVE)
+    assert kernel(acc.ctypes.data, a.ctypes.data, b.ctypes.data) == 0
+    np.testing.assert_allclose(acc, expected, rtol=1e-5, atol=1e-5)
+    text = emit_module(parse_kernel({"acc": "i64", "a": "i64", "b": "i64"}, tile_loops(*shape)), NATIVE)
+    assert f"@mma.f32.f32.{m}x{n}x{k}." in text
+
+
+def test_loops_that_leave_gaps_stay_loops() -> None:
+    """Every other tile only."""
+    a, b = RNG.standard_normal((32, 4), np.float32), RNG.standard_normal((4, 16), np.float32)
+    acc = np.zeros((32, 16), np.float32)
+    body = tile_loops(32, 16, 4, 16, 16).replace("tile(16, 16, 4)", "tile(8, 16, 4)")
+    kernel = IsaKernel({"acc": "i64", "a": "i64", "b": "i64"}, body, NATIVE)
+    assert kernel(acc.ctypes.data, a.ctypes.data, b.ctypes.data) == 0
+    expected = a @ b
+    for first in (0, 16):
+        np.testing.assert_allclose(acc[first : first + 8], expected[first : first + 8], rtol=1e-5, atol=1e-5)
+        assert not acc[first + 8 : first + 16].any()

@@ -55,7 +55,7 @@ def load_mask(lanes: int) -> str:
     bytes_type = vector("i8", lanes)
     return f"""%mask_bytes = isa.load %m : {bytes_type}
     %zero = isa.const 0 : i8 : {bytes_type}
-    %mask = isa.cmpi 1, %mask_bytes, %zero : {bytes_type} -> {vector("i1", lanes)}
+    %mask = isa.cmpi ne, %mask_bytes, %zero : {bytes_type} -> {vector("i1", lanes)}
     """
 
 
@@ -330,3 +330,25 @@ def test_unknown_atomics_are_refused(instruction: str, message: str) -> None:
     body = f"%c = isa.const true : i1\n%v = isa.const 1 : i32 : i32\n%old = {instruction}\nisa.return"
     with pytest.raises(BackendError, match=message):
         emit_module(parse_kernel({"t": "i64"}, body, verify=False))
+
+
+@pytest.mark.parametrize("offset", [0, 4, 16, 32, 60])
+@pytest.mark.parametrize("bypass", [0, 1])
+@pytest.mark.parametrize("element", ELEMENTS)
+@pytest.mark.parametrize(("host", "lanes"), SHAPES)
+def test_streaming_store(host: Any, lanes: int, element: str, bypass: int, offset: int) -> None:
+    """All bytes, and no others, wherever in a cache line the place begins."""
+    dtype = np.dtype(TYPES[element])
+    kernel = IsaKernel(
+        {"p": "i64", "q": "i64", "flag": "i1"},
+        f"""%v = isa.load %p : {vector(element, lanes)}
+        isa.store.streaming %v, %q if %flag : {vector(element, lanes)}
+        isa.return""",
+        host,
+    )
+    source, page = random_array(dtype, lanes), GuardedPage()
+    size = lanes * dtype.itemsize
+    page.bytes[...] = 255
+    assert kernel(source.ctypes.data, page.start + offset, bypass) == 0
+    assert page.bytes[offset : offset + size].tobytes() == source.tobytes()
+    assert (page.bytes[:offset] == 255).all() and (page.bytes[offset + size :] == 255).all()

@@ -117,6 +117,11 @@ def test_add_an_instruction_from_another_package(workshop: Workshop) -> None:
     assert "relu_clip" in workshop.run("-m", f"{PACKAGE_NAME}.cli.main", "opt", "file.mlir")
 
 
+def test_kernel_functions(workshop: Workshop) -> None:
+    assert workshop.put("kernel-functions.md")
+    assert "1 passed" in workshop.run("-m", "pytest", "-q", "-p", "no:cacheprovider", "tests")
+
+
 def test_registering_is_what_the_docs_say() -> None:
     """The entry-point group in both pages is the one that is looked up."""
     from <<cookiecutter.package_name>>.extensions import ENTRY_POINT_GROUP

@@ -102,11 +102,11 @@ def arithmetic(element: str, lanes: int) -> dict[str, tuple[str, str]]:
     if element in FLOATS:
         code["fma"] = (element, f"%# = isa.fma %x, %y, %z : {ty}")
         code["pow"] = (element, f'%# = isa.math "pow" (%x, %y) : ({ty}, {ty}) -> {ty}')
-        for number in range(16):
-            code[f"cmpf{number}"] = ("i1", f"%# = isa.cmpf {number}, %x, %y : {ty} -> {mask}")
+        for how in alu.FLOAT_PREDICATES:
+            code[f"cmpf_{how}"] = ("i1", f"%# = isa.cmpf {how}, %x, %y : {ty} -> {mask}")
     else:
-        for number in range(10):
-            code[f"cmpi{number}"] = ("i1", f"%# = isa.cmpi {number}, %x, %y : {ty} -> {mask}")
+        for how in alu.INTEGER_PREDICATES:
+            code[f"cmpi_{how}"] = ("i1", f"%# = isa.cmpi {how}, %x, %y : {ty} -> {mask}")
     return code
 
 
@@ -202,7 +202,7 @@ def test_lanes_and_memory_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     body = f"""
     %v = isa.load %x : {wide}
     %zero = isa.const 0 : i32 : {wide}
-    %m = isa.cmpi 2, %v, %zero : {wide} -> {mask}
+    %m = isa.cmpi slt, %v, %zero : {wide} -> {mask}
     %any = isa.any %m : {mask}
     %offsets = isa.lanes [{ramp}] : {addresses}
     %base = isa.splat %x : i64 -> {addresses}
@@ -254,6 +254,8 @@ EXAMPLES: dict[str, Callable[[], cases.Case]] = {
     "attention": lambda: cases.attention_case(1, 1, 40, 16, "float32", causal=True),
     "libdevice": lambda: cases.libdevice_case("asin", 300, "float32"),
     "grouped_gemm": lambda: cases.grouped_gemm_case([(20, 32, 16), (1, 17, 33)], "float16"),
+    "quantized_linear": lambda: cases.quantized_linear_case(20, 30, 40),
+    "causal_conv": lambda: cases.causal_conv_case(70, 20, 3, "float16"),
 }
 
 
@@ -367,7 +369,7 @@ def test_masked_lanes_are_not_checked() -> None:
     body = f"""
     %i = isa.lanes [{ramp}] : {vector("i32", lanes)}
     %n = isa.const {lanes // 2} : i32 : {vector("i32", lanes)}
-    %m = isa.cmpi 2, %i, %n : {vector("i32", lanes)} -> {mask}
+    %m = isa.cmpi slt, %i, %n : {vector("i32", lanes)} -> {mask}
     %o = isa.const 7.0 : f32 : {wide}
     %v = isa.load.masked %x, %m, %o : {mask}, {wide}
     isa.store %v, %y : {wide}
@@ -378,7 +380,9 @@ def test_masked_lanes_are_not_checked() -> None:
     assert kernel(x, y) == 0
     np.testing.assert_array_equal(y, [1] * (lanes // 2) + [7] * (lanes // 2))
     with pytest.raises(EmulatorFault, match="out of bounds"):
-        EmulatedKernel({"x": "i64", "y": "i64"}, body.replace("isa.cmpi 2", "isa.cmpi 3"), strict=True)(x, y)
+        EmulatedKernel({"x": "i64", "y": "i64"}, body.replace("isa.cmpi slt", "isa.cmpi sle"), strict=True)(
+            x, y
+        )
 
 
 def test_a_register_that_was_never_written() -> None:
@@ -515,5 +519,6 @@ def test_profile_command(
     assert "arguments ['one', 'two']" in out
     assert re.search(r"^vector_add +1 +1 ", out, re.MULTILINE)
     assert "vector_add.py:" in out and "tl.store" in out
+    assert re.search(r"to and from the scratchpad, of which a program needs [\d,]+ bytes", out)
     assert "vector_add" in plot.read_text() and plot.read_text().startswith("<svg")
     assert cli.main(["profile", str(tmp_path / "missing.py")]) == 1

@@ -11,12 +11,15 @@ import pytest
 
 from <<cookiecutter.package_name>>.examples import (
     cases,
+    causal_conv,
     demo,
     dropout,
     fused_attention,
     layer_norm,
     libdevice,
     matmul,
+    persistent_matmul,
+    quantized_linear,
     vector_add,
 )
 from <<cookiecutter.package_name>>.runtime.array import DeviceArray
@@ -67,6 +70,18 @@ def test_matmul_of_strided_matrices() -> None:
 def test_matmul_refuses_shapes_that_do_not_fit() -> None:
     with pytest.raises(ValueError, match="3 is not 4"):
         matmul.run(DeviceArray.zeros((2, 3)), DeviceArray.zeros((4, 5)))
+
+
+@pytest.mark.parametrize("how", [{}, {"on_device": True}, {"flatten": False, "specialize": True}], ids=str)
+@pytest.mark.parametrize("shape", [(128, 128, 64), (1, 16, 8), (200, 88, 72)])
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_persistent_matmul(dtype: str, shape: tuple[int, int, int], how: dict[str, bool]) -> None:
+    check(cases.persistent_matmul_case(*shape, dtype, **how))
+
+
+def test_persistent_matmul_refuses_shapes_that_do_not_fit() -> None:
+    with pytest.raises(ValueError, match="3 is not 4"):
+        persistent_matmul.run(DeviceArray.zeros((2, 3)), DeviceArray.zeros((4, 5)))
 
 
 @pytest.mark.parametrize("count", [1, 1000, 4097])
@@ -120,6 +135,28 @@ def test_libdevice(function: str, dtype: str) -> None:
 def test_grouped_gemm(dtype: str) -> None:
     """More tiles than programs, one-tile products, a product with no rows."""
     check(cases.grouped_gemm_case([(130, 200, 64), (1, 1, 1), (0, 5, 7), (64, 64, 33), (300, 17, 20)], dtype))
+
+
+@pytest.mark.parametrize("shape", [(64, 64, 64), (1, 1, 1), (65, 33, 17), (100, 200, 70)])
+def test_quantized_linear(shape: tuple[int, int, int]) -> None:
+    case = cases.quantized_linear_case(*shape)
+    check(case)
+    (got,), (right,) = case.run(), case.expected()
+    assert (got.numpy() != right).mean() < 0.01, "only values in the middle of two may differ"
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1), (61, 64, 4), (200, 70, 4), (130, 3, 7), (2, 5, 4)])
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_causal_conv(dtype: str, shape: tuple[int, int, int]) -> None:
+    """Lengths of one block, of several, and of less than the taps."""
+    check(cases.causal_conv_case(*shape, dtype))
+
+
+def test_the_others_refuse_shapes_that_do_not_fit() -> None:
+    with pytest.raises(ValueError, match="3 is not 4"):
+        quantized_linear.run(*[DeviceArray.zeros(shape, "int8") for shape in ((2, 3), (4, 5), (5,), (5,))])
+    with pytest.raises(ValueError, match="x has 3 channels, but weight has 4"):
+        causal_conv.run(*[DeviceArray.zeros(shape) for shape in ((2, 3), (2, 4), (3,))])
 
 
 def test_torch_tensors() -> None:

@@ -22,13 +22,14 @@ from filecheck.parser import Parser, pattern_for_opts
 
 from <<cookiecutter.package_name>>.cli import main as cli
 from <<cookiecutter.package_name>>.dialects.isa import INSTRUCTIONS
-from <<cookiecutter.package_name>>.target import DISTRIBUTION_NAME, MATRIX_TILE, VECTOR_LANES
+from <<cookiecutter.package_name>>.dialects.isa.matrix import tile_of
+from <<cookiecutter.package_name>>.target import DISTRIBUTION_NAME, VECTOR_LANES
 
 FOLDER = Path(__file__).parent / "filecheck"
 FILES = sorted(path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*.*"))
 RUN = re.compile(r"// RUN: (.*)")
 NUMBERS = dict(
-    zip(("LANES", "TILE_M", "TILE_N", "TILE_K"), map(str, (VECTOR_LANES, *MATRIX_TILE)), strict=True)
+    zip(("LANES", "TILE_M", "TILE_N", "TILE_K"), map(str, (VECTOR_LANES, *tile_of("f32"))), strict=True)
 )
 
 
@@ -69,7 +70,9 @@ def test_file(name: str) -> None:
     assert lines, f"{name} has no RUN line"
     for line in lines:
         text = ""
-        *commands, last = [shlex.split(part.replace("%s", shlex.quote(str(file)))) for part in line.split(" | ")]
+        *commands, last = [
+            shlex.split(part.replace("%s", shlex.quote(str(file)))) for part in line.split(" | ")
+        ]
         for words in commands:
             text = run_command(words, text)
         assert last[0] == "filecheck", f"{name}: nothing looks at the output of {line}"

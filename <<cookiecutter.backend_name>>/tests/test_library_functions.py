@@ -15,7 +15,8 @@ from xdsl.ir import SSAValue
 
 from <<cookiecutter.package_name>>.dialects.isa import alu, lanes
 from <<cookiecutter.package_name>>.lowering.extern_elementwise import lower_extern
-from <<cookiecutter.package_name>>.passes.expand_special import BEYOND, CALLEES, FORMULAS, LIBRARY
+from <<cookiecutter.package_name>>.passes.expand_special import BEYOND, CALLEES, FORMULAS, LIBRARY, ROOTS
+from <<cookiecutter.package_name>>.target_rules import EXPANDABLE
 
 RNG = np.random.default_rng(7)
 
@@ -110,7 +111,8 @@ def binary_samples(name: str) -> tuple[np.ndarray, np.ndarray]:
 def test_the_tables_agree() -> None:
     assert set(ALL) == {*LIBRARY, "fmod"}
     assert set(BEYOND) <= {*LIBRARY, *CALLEES.values()}
-    assert set(CALLEES) == set(FORMULAS)
+    assert set(CALLEES) == {*FORMULAS, alu.Sqrt}
+    assert {cls.name.partition(".")[2] for cls in (*FORMULAS, *ROOTS)} == EXPANDABLE
 
 
 @pytest.mark.parametrize("name", ALL)

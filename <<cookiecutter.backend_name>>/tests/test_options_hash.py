@@ -7,6 +7,7 @@ import shutil
 from dataclasses import fields
 
 import pytest
+import targets
 from native import run_python
 
 import <<cookiecutter.package_name>>
@@ -71,8 +72,9 @@ def test_options_make_the_round_trip_through_triton() -> None:
         {"num_warps": 8, "unknown": 1, "maxnreg": None, "supported_fp8_dtypes": ["fp8e5"]}
     )
     assert options.num_warps == 8 and options.supported_fp8_dtypes == ("fp8e5",)
-    assert parse_options(options.__dict__) == options
-    assert parse_options({}) == parse_options({"extern_libs": {}}) == parse_options({"extern_libs": None})
+    assert parse_options(options.__dict__).hash() == options.hash()
+    plain = parse_options({}).hash()
+    assert plain == parse_options({"extern_libs": {}}).hash() == parse_options({"extern_libs": None}).hash()
 
 
 @pytest.mark.parametrize(
@@ -160,6 +162,19 @@ def of_a_user(module, options): pass
 """,
         )
     )
+    numbers = package / "target.py"
+    original = numbers.read_text(encoding="utf-8")
+    for constants in (
+        {"MATRIX_TILE": None},
+        {"VECTOR_TYPES": targets.NO_FP64},
+        {"SPECIAL_FUNCTIONS": targets.ALL_SPECIAL},
+        {"SCRATCHPAD_OVERFLOWS": False},
+    ):
+        text = targets.edited(original, constants)
+        if text != original:  # these tests run on other targets, too
+            numbers.write_text(text, encoding="utf-8")
+            expect_new(key(copied))
+    numbers.write_text(original, encoding="utf-8")
     registry = package / "passes" / "registry.py"
     registry.write_text(registry.read_text() + "\n# edited\n")
     expect_new(key(copied))

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import pathlib
+import time
 from typing import Any
 
+import numpy as np
 import pytest
+import triton
+import triton.language as tl
+from harness import launch
 from xdsl.dialects import test as test_dialect
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
@@ -14,6 +19,11 @@ from <<cookiecutter.package_name>>.extensions import ENTRY_POINT_GROUP, load_ext
 from <<cookiecutter.package_name>>.passes import pipeline
 from <<cookiecutter.package_name>>.passes import registry as registry_module
 from <<cookiecutter.package_name>>.passes.registry import DISABLE_VARIABLE, PassError, Registry
+
+
+@triton.jit
+def increment(x):
+    tl.store(x, tl.load(x) + 1)
 
 
 def names(*registrations: tuple[str, dict[str, Any]]) -> list[str]:
@@ -170,6 +180,39 @@ def test_passes_are_timed(
     pipeline.run_passes("isa", ModuleOp([]), None)
     out, err = capsys.readouterr()
     assert out == "" and "isa quick" in err and err.endswith(" ms\n")
+
+
+def test_the_steps_between_passes_are_timed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], fresh_cache: pathlib.Path
+) -> None:
+    monkeypatch.setenv(pipeline.TIME_VARIABLE, "1")
+    launch(increment, (1,), np.zeros(1, np.int32))
+    err = capsys.readouterr().err
+    steps = ("(read Triton's IR)", "(lowering)", "(emission of LLVM IR)", "(LLVM)")
+    places = [err.index(step) for step in steps]
+    assert places == sorted(places)
+    assert err.index("expand-special") > err.index("(lowering)")
+
+
+def test_the_machinery_of_passes_costs_less_than_a_millisecond() -> None:
+    """Registration, order and look-up of as many passes as a compilation runs: the best of ten, in seconds."""
+    pipeline.load_passes()
+    known = [p for stage in registry_module.STAGES for p in registry_module.REGISTRY.passes(stage)]
+    assert len(known) > 10
+
+    def one_compilation() -> None:
+        registry = Registry()
+        for p in known:
+            registry.register(stage=p.stage, name=p.name, before=p.before, after=p.after)(p.run)
+        for stage in registry_module.STAGES:
+            assert len(registry.enabled(stage)) == len(registry.passes(stage))
+
+    took = []
+    for _ in range(10):
+        start = time.perf_counter()
+        one_compilation()
+        took.append(time.perf_counter() - start)
+    assert min(took) < 1e-3
 
 
 def test_triton_passes_are_anchors() -> None:

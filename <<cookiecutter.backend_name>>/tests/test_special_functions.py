@@ -20,7 +20,7 @@ from xdsl.parser import Parser
 
 from <<cookiecutter.package_name>>.dialects.isa import ISA, alu, lanes
 from <<cookiecutter.package_name>>.errors import UnsupportedOperation
-from <<cookiecutter.package_name>>.passes.expand_special import CALLEES, FORMULAS, expand_special
+from <<cookiecutter.package_name>>.passes.expand_special import CALLEES, FORMULAS, expand
 
 REFERENCES: dict[type[Operation], Callable[[Any], Any]] = {
     alu.Exp: np.exp,
@@ -192,4 +192,4 @@ def test_other_formats_are_refused() -> None:
     exp = next(op for op in module.walk() if isinstance(op, alu.Exp))
     exp.operands[0] = lanes.Const.create(result_types=[VectorType(f16, [16])]).result
     with pytest.raises(UnsupportedOperation, match=r"exp has no form for f16"):
-        expand_special(module)
+        expand(module, FORMULAS)

@@ -95,6 +95,17 @@ def call_stages_hook(backend: Any, stages: dict[str, Any], options: Any, languag
         hook(backend, stages, options, language, None)
 
 
+def hook_chain_type() -> type:
+    """The class of Triton's launch hooks, which have a list ``calls``; where there is none, one that nothing has."""
+    from triton import knobs
+
+    return getattr(knobs, "HookChain", NoHookChain)
+
+
+class NoHookChain:
+    """Stands for a class that this release of Triton does not have."""
+
+
 class BinaryStage(str):
     """The name of the last stage, for `stages` dictionaries.
 

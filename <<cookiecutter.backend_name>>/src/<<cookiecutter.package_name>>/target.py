@@ -23,8 +23,17 @@ ARCH: Final = << cookiecutter.arch | quoted >>  # GPUTarget.arch; compiled kerne
 VECTOR_LANES: Final = << cookiecutter.vector_lanes | int >>  # 32-bit elements of one vector register; a power of two
 
 MATRIX_TILE: Final = << cookiecutter.matrix_tile | tile_mnk >>  # M, N, K of one matrix instruction; powers of two
+# A machine without a matrix unit: MATRIX_TILE: Final = None. Products of matrices are then vector multiply-adds.
 
 SCRATCHPAD_BYTES: Final = << cookiecutter.scratchpad_kib | int >> * 1024  # on-chip memory of one core that a kernel may use
+# What a kernel needs beyond lies in device memory. False: such a kernel is refused with OutOfResources, as on a GPU.
+SCRATCHPAD_OVERFLOWS: Final = True
+
+# What the machine computes in hardware. Passes expand the rest (docs/first-day-numbers.md).
+# Element types of the vector unit; "f64" may be missing. Narrower floats (f16, bf16, fp8) are only converted.
+VECTOR_TYPES: Final = frozenset({"i8", "i16", "i32", "i64", "f32", "f64"})
+# Special functions of f32: any of sqrt, rsqrt, exp, exp2, log, log2, sin, cos, tanh, erf, remf (fmod).
+SPECIAL_FUNCTIONS: Final = frozenset({"sqrt", "rsqrt"})
 
 # Registers, for the assembler (assembler/registers.py): what does not fit is spilled to the scratchpad.
 SCALAR_REGISTERS: Final = 32  # 64 bits each; these three at most 256

@@ -122,7 +122,7 @@ def _encode_immediate(kind: Kind, value: Immediate, constants: dict[bytes, int])
             return bytes([ELEMENTS.index(value)])
         case Kind.BITS, int():
             data = struct.pack("<Q", value)
-        case Kind.STRING, str():
+        case ((Kind.STRING | Kind.WORD), str()):
             data = value.encode()
         case Kind.LIST, tuple():
             data = b"".join(_varint(_zigzag(item)) for item in value)
@@ -316,7 +316,7 @@ def _read_immediate(kind: Kind, code: _Reader, constants: list[bytes]) -> Immedi
             return ELEMENTS[code.byte()]
         case Kind.BITS:
             return int.from_bytes(constants[code.varint()], "little")
-        case Kind.STRING:
+        case Kind.STRING | Kind.WORD:
             return constants[code.varint()].decode()
         case Kind.LIST:
             reader = _Reader(constants[code.varint()])

@@ -15,9 +15,9 @@ from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.ir import Block as SsaBlock
 
 from ..codegen.registers import bfloat16_bits
-from ..dialects.formula import COMPARE_INT
 from ..dialects.graph import reverse_postorder
 from ..dialects.isa import lanes
+from ..dialects.isa.alu import Predicate
 from ..dialects.isa.control import Kernel
 from ..errors import CompileError, UnsupportedOperation
 from ..frontend.locations import LOC, SourceLoc, location_of
@@ -45,6 +45,8 @@ def immediate_of(kind: Kind, value: Attribute, result: Type | None) -> Immediate
             values: Sequence[Any] = cast(Any, value).get_values()
             return tuple(int(item) for item in values)
         case Kind.STRING, StringAttr():
+            return value.data
+        case Kind.WORD, Predicate():
             return value.data
         case Kind.ELEMENT, _:
             return str(value)
@@ -158,7 +160,7 @@ class _Linearizer:
 
     def compare(self, how: str, lhs: Register, rhs: Register) -> Register:
         result = self.fresh(PREDICATE)
-        self.put("cmpi", (result,), (lhs, rhs), (COMPARE_INT[how],))
+        self.put("cmpi", (result,), (lhs, rhs), (how,))
         return result
 
     # --- operations ---------------------------------------------------------------------------------------------
@@ -324,6 +326,8 @@ def operation_of(instruction: Instruction, operands: Sequence[SSAValue]) -> Oper
                 properties[role] = DenseArrayBase.from_list(i64, value)
             case Kind.STRING, str():
                 properties[role] = StringAttr(value)
+            case Kind.WORD, str():
+                properties[role] = Predicate(value)
             case Kind.ELEMENT, str():
                 properties[role] = _element(value)
             case _, int():

@@ -25,6 +25,7 @@ from xdsl.irdl import (
 )
 
 from ..dialects.isa import INSTRUCTIONS
+from ..dialects.isa.alu import Predicate
 from ..dialects.isa.control import Kernel
 from ..errors import UnsupportedOperation
 from ..extensions import note
@@ -46,17 +47,18 @@ NUMBERS: Final = {
     "truncf.int": 55, "roundeven": 56, "fma": 57,
     # special functions
     "rsqrt": 64, "exp": 65, "exp2": 66, "log": 67, "log2": 68, "sin": 69, "cos": 70, "tanh": 71, "erf": 72,
-    "math": 73,
+    "math": 73, "act": 74,
     # comparison
     "cmpi": 80, "cmpf": 81, "select": 82,
     # conversions
     "exts": 88, "extu": 89, "trunci": 90, "sitof": 91, "uitof": 92, "ftosi": 93, "ftoui": 94, "extf": 95,
-    "truncf": 96, "bitcast": 97,
+    "truncf": 96, "bitcast": 97, "sats": 98, "satu": 99,
     # constants and lanes
     "const": 104, "lanes": 105, "splat": 106, "extract": 107, "shuffle": 108, "any": 109,
     # memory
     "load": 116, "load.masked": 117, "prefetch": 118, "gather": 119, "store": 120, "store.masked": 121,
     "scatter": 122, "atomic.rmw": 123, "atomic.cas": 124, "atomic.poll": 125, "deadline": 126,
+    "store.streaming": 127,
     # matrix
     "mma": 130,
 }  # fmt: skip
@@ -74,6 +76,7 @@ class Kind(Enum):
     STRING = '"rtne"'
     BITS = "0x3f800000"
     ELEMENT = "f32"
+    WORD = "slt"
 
 
 Slot = Type | str
@@ -213,6 +216,9 @@ def _slot(role: str, constraint: object) -> Slot:
     return constraint.name if isinstance(constraint, VarConstraint) else role
 
 
+_WORDS: Final = {StringAttr: Kind.STRING, Predicate: Kind.WORD}
+
+
 def _kind(name: str, role: str, prop: object) -> Kind:
     constraint = getattr(prop, "constr", None)
     if isinstance(prop, OptPropertyDef):
@@ -220,8 +226,8 @@ def _kind(name: str, role: str, prop: object) -> Kind:
             f"{BACKEND_NAME}.{name}: no encoding for a property that may be missing ({role})",
             add_support_in="assembler/opcodes.py",
         )
-    if isinstance(constraint, BaseAttr) and constraint.attr is StringAttr:
-        return Kind.STRING
+    if isinstance(constraint, BaseAttr) and constraint.attr in _WORDS:
+        return _WORDS[constraint.attr]
     if isinstance(constraint, ParamAttrConstraint):
         if constraint.base_attr is IntegerAttr:
             return Kind.INTEGER

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from ..target import SCRATCHPAD_BYTES
+from ..target import SCRATCHPAD_BYTES, SCRATCHPAD_OVERFLOWS
 from .errors import OutOfRegisters
 from .liveness import bits, drop_dead_code, live_out, loop_depths, members
 from .program import VECTOR_BITS, Block, Instruction, Program, Register, RegisterFile, Type
@@ -32,7 +32,8 @@ FILES: Final[Mapping[RegisterFile, int]] = {file: file.size for file in Register
 def allocate(program: Program, files: Mapping[RegisterFile, int] = FILES) -> Program:
     """`program` (which changes) with machine registers: at most ``files[file]`` of each file.
 
-    Raises OutOfRegisters if an instruction alone needs more, or if there is no scratchpad left for the spilled ones.
+    Raises OutOfRegisters if an instruction alone needs more, or if there is no scratchpad left for the spilled ones and
+    it does not overflow.
     """
     drop_dead_code(program)
     allocator = _Allocator(program, files)
@@ -228,7 +229,7 @@ class _Allocator:
                     -(-spilled_size(self.types[number]) // WORKSPACE_ALIGNMENT) * WORKSPACE_ALIGNMENT
                 )
         limit = SCRATCHPAD_BYTES
-        if self.program.scratch_bytes <= limit < base + self.spill_bytes:
+        if base + self.spill_bytes > limit and not SCRATCHPAD_OVERFLOWS:
             raise OutOfRegisters(
                 base + self.spill_bytes, limit, "bytes of scratchpad, spilled registers included"
             )

@@ -271,3 +271,5 @@ def _parse_immediate(kind: Kind, word: str) -> Immediate:
             return text
         case Kind.ELEMENT:
             return parse_type(word).element
+        case Kind.WORD:
+            return word

@@ -38,9 +38,6 @@ class Backend(BaseBackend):
         return target.backend == BACKEND_NAME
 
     def hash(self) -> str:
-        from ..requirements_check import require_toolchain
-
-        require_toolchain()
         from .cache_manager import install
         from .fingerprint import fingerprint
 
@@ -109,16 +106,21 @@ def make_isa(module: Any, metadata: dict[str, Any], options: Options) -> ModuleO
     from ..dialects.op_table import use_library_dialects
     from ..frontend.ttir_parser import parse_ttir
     from ..lowering import lower_module
-    from ..passes.pipeline import classes_matter, run_passes, verify_if_asked
+    from ..passes.pipeline import classes_matter, run_passes, timed, verify_if_asked, verify_legal_if_asked
+    from .collector import paused_collector
 
     if classes_matter():
         use_library_dialects()
-    ttir = parse_ttir(generic_ttir(module))
-    verify_if_asked(ttir, "reading Triton's IR")
-    run_passes("module", ttir, options)
-    isa = lower_module(ttir, options)
-    verify_if_asked(isa, "the lowering")
-    run_passes("isa", isa, options)
+    with paused_collector:
+        with timed("module", "(read Triton's IR)"):
+            ttir = parse_ttir(generic_ttir(module))
+        verify_if_asked(ttir, "reading Triton's IR")
+        run_passes("module", ttir, options)
+        with timed("isa", "(lowering)"):
+            isa = lower_module(ttir, options)
+        verify_if_asked(isa, "the lowering")
+        run_passes("isa", isa, options)
+        verify_legal_if_asked(isa)
     describe_kernel(isa, metadata)
     return isa
 
@@ -159,11 +161,14 @@ def make_llir(isa: Any, metadata: dict[str, Any], options: Options) -> str:
     """Our instructions -> LLVM IR for the host CPU."""
     from ..codegen.llvm import emit_module
     from ..errors import CompileError
-    from ..passes.pipeline import run_text_passes
+    from ..passes.pipeline import run_text_passes, timed
+    from .collector import paused_collector
 
     if isa is None:  # what Triton makes of an override file in a format it does not know
         raise CompileError(f"Triton cannot read .{ISA_EXT} files back: override the .ttir or the .llir file")
-    return run_text_passes(emit_module(isa, producers=producers()), options)
+    with paused_collector, timed("llir", "(emission of LLVM IR)"):
+        text = emit_module(isa, producers=producers())
+    return run_text_passes(text, options)
 
 
 def producers() -> list[str]:
@@ -182,8 +187,10 @@ def producers() -> list[str]:
 def make_object(text: str, metadata: dict[str, Any], options: Options) -> bytes:
     """LLVM IR -> relocatable object code. The text may also come from a file (TRITON_KERNEL_OVERRIDE)."""
     from ..codegen.object_code import compile_llvm
+    from ..passes.pipeline import timed
 
-    return compile_llvm(text)
+    with timed(BINARY_EXT, "(LLVM)"):
+        return compile_llvm(text)
 
 
 def make_assembly(isa: Any, metadata: dict[str, Any], options: Options) -> str:
@@ -192,10 +199,12 @@ def make_assembly(isa: Any, metadata: dict[str, Any], options: Options) -> str:
     from ..assembler import assemble
     from ..assembler.text import print_program
     from ..errors import CompileError
+    from ..passes.pipeline import timed
 
     if isa is None:
         raise CompileError(f"Triton cannot read .{ISA_EXT} files back: override the .ttir file")
-    program = assemble(isa)
+    with timed(ASSEMBLY_EXT, "(assembly)"):
+        program = assemble(isa)
     describe_workspace(program.scratch_bytes, metadata)
     return print_program(program)
 

@@ -60,8 +60,11 @@ class Utilities:
         return loaded, loaded.addresses[name], 32, 0, 1 << 30
 
     def unload_module(self, module: Any) -> None:
-        """Free what `load_binary` returned first. Triton 3.8 and later calls this when a kernel is dropped."""
-        module.unload()
+        """Free what `load_binary` returned first. Triton 3.8 and later calls this when a kernel is dropped, of the
+        driver that is active by then: what is not of this device stays as it is."""
+        unload = getattr(module, "unload", None)
+        if unload is not None:
+            unload()
 
     def get_device_properties(self, device: Any) -> dict[str, int]:
         """Facts by the names that programs look for. Clock rates and register counts are nominal, sizes are

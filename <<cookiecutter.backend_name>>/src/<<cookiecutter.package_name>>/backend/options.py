@@ -19,7 +19,7 @@ FP8_TYPES = ("fp8e4nv", "fp8e5")
 DOT_PRECISIONS = ("tf32", "tf32x3", "ieee", "bf16x3", "bf16x6")
 
 
-@dataclass(frozen=True)
+@dataclass(init=False, repr=False, eq=False)  # making these methods takes longer than all else in this file
 class Options:
     """Compile options of one kernel. Triton copies every field into the kernel's metadata, so all are plain values.
 
@@ -61,7 +61,14 @@ class Options:
     instrumentation_mode: str = ""
     fpsan_homomorphic_casts: bool = False
 
-    def __post_init__(self) -> None:
+    def __init__(self, **values: Any) -> None:
+        for field in fields(self):
+            setattr(self, field.name, values.pop(field.name, field.default))
+        if values:
+            raise TypeError(f"{BACKEND_NAME}: there are no options {', '.join(values)}")
+        self._check()
+
+    def _check(self) -> None:
         if self.device_kind not in KINDS:
             raise OptionError(
                 f"{BACKEND_NAME}: device_kind (or {DEVICE_VARIABLE}) is {self.device_kind!r}; there are "

@@ -6,7 +6,9 @@ import functools
 import gc
 from importlib import import_module
 
+from ..requirements_check import require_toolchain
 from ..target_rules import check_target
+from .collector import paused_collector
 
 MODULES = (
     "frontend.ttir_parser",
@@ -21,21 +23,18 @@ MODULES = (
 
 @functools.cache
 def import_compiler() -> None:
-    """Checks the numbers of the machine and imports everything that a compilation needs, once.
+    """Checks the numbers of the machine and the toolchain, and imports everything that a compilation needs, once.
+    Raises InstallationError if something is missing.
 
-    The garbage collector waits meanwhile: importing makes many objects that stay, and it would walk them again
-    and again (a sixth of the time). Afterwards they count as old, so that it does not walk them at once.
+    Importing makes many objects that stay. Afterwards they count as old, so that the collector does not walk them at
+    once.
     """
     check_target()
+    require_toolchain()
     package = (__package__ or "").rpartition(".")[0]
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
+    with paused_collector:
         for name in MODULES:
             import_module(f"{package}.{name}")
-        if collecting and not gc.get_freeze_count():
+        if not gc.get_freeze_count():
             gc.freeze()
             gc.unfreeze()  # from the permanent generation to the oldest one
-    finally:
-        if collecting:
-            gc.enable()

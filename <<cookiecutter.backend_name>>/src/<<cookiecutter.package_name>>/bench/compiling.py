@@ -8,13 +8,15 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import triton
 
 from ..backend import compiler
 from ..backend.options import Options
-from .works import Work
+
+if TYPE_CHECKING:
+    from .works import Work
 
 REPEATS = 5
 STAGES = {"TTIR": "make_ttir", "ISA": "make_isa", "LLVM IR": "make_llir", "object": "make_object"}
@@ -25,9 +27,7 @@ def compile_times(work: Work) -> list[dict[str, Any]]:
     """For each kernel that `work` launches: its ``name`` and the medians of ``total`` and each stage, in CPU ms."""
     pair = work.pair(small=False)
     pair.ours()
-    return [
-        {"name": kernel.src.name, **_measure(kernel)} for jit in work.kernels for kernel in _compiled(jit)
-    ]
+    return [{"name": kernel.src.name, **measure(kernel)} for jit in work.kernels for kernel in _compiled(jit)]
 
 
 def _compiled(jit: Any) -> list[Any]:
@@ -38,17 +38,18 @@ def _compiled(jit: Any) -> list[Any]:
     return [kernel for cache in caches for kernel in cache[0].values()][:1]
 
 
-def _measure(kernel: Any) -> dict[str, float]:
+def measure(kernel: Any, *, repeats: int = REPEATS) -> dict[str, float]:
+    """Medians of ``total`` and each stage, in CPU ms, of compiling a compiled kernel again."""
     known = kernel.metadata._asdict()
     options = {field.name: known[field.name] for field in fields(Options) if field.name in known}
     runs: list[dict[str, float]] = []
-    for _ in range(REPEATS + 1):
+    for _ in range(repeats + 1):
         with empty_cache(), timed_stages() as spent:
             start = time.thread_time()
             triton.compile(kernel.src, target=known["target"], options=options)
             total = time.thread_time() - start
         runs.append({"total": total, **spent})
-    middle = REPEATS // 2
+    middle = repeats // 2
     return {name: 1e3 * sorted(run.get(name, 0.0) for run in runs[1:])[middle] for name in ("total", *STAGES)}
 
 

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from .results import LAUNCH_LIMIT, Change, Compilation, Launch, Measurement
+from .results import (
+    FIRST_CALL_LIMIT,
+    LAUNCH_LIMIT,
+    MEMORY_LIMIT,
+    Change,
+    Compilation,
+    FirstCall,
+    Launch,
+    Measurement,
+    Memory,
+)
 
 HEADINGS = ("work", "shape", "threads", "peer", "ours us", "peer us", "ratio", "goal", "ok")
 
@@ -23,11 +33,13 @@ def cells(m: Measurement) -> tuple[str, ...]:
 
 def compilations_table(compilations: Sequence[Compilation]) -> str:
     stages = list(compilations[0].stages) if compilations else []
-    headings = ("kernel, CPU ms", "total", "front end", *stages)
+    headings = ("kernel, CPU ms", "total", "goal", "ok", "front end", *stages)
     lines = [
         (
             c.kernel,
             f"{c.total:.1f}",
+            f"{c.goal:.0f}" if c.goal else "",
+            c.verdict,
             f"{c.total - sum(c.stages.values()):.1f}",
             *(f"{c.stages[stage]:.1f}" for stage in stages),
         )
@@ -41,6 +53,22 @@ def launch_line(launch: Launch) -> str:
     return (
         f"launch, 4 arguments: {launch.ours * 1e6:.2f} us, {launch.factor:.2f} times a launch that does nothing "
         f"({launch.nothing * 1e6:.2f} us); goal {LAUNCH_LIMIT}: {verdict}"
+    )
+
+
+def first_call_line(call: FirstCall) -> str:
+    verdict = "yes" if call.ours <= FIRST_CALL_LIMIT else "no"
+    return (
+        f"first call in a new process, kernel in the cache: {call.ours:.1f} ms of CPU in this package, "
+        f"{call.total:.0f} ms in all; goal {FIRST_CALL_LIMIT:.0f}: {verdict}"
+    )
+
+
+def memory_line(memory: Memory) -> str:
+    verdict = "yes" if memory.growth <= MEMORY_LIMIT else "no"
+    return (
+        f"{memory.kernels} kernels in one process: {memory.growth:.0f} MB more than one "
+        f"({memory.growth * 1e3 / max(memory.kernels - 1, 1):.0f} kB each); goal {MEMORY_LIMIT:.0f}: {verdict}"
     )
 
 

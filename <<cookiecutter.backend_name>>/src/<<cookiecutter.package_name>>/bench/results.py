@@ -63,13 +63,46 @@ class Measurement:
         return (self.work, self.shape, self.threads, self.peer)
 
 
+FIRST_CALL_LIMIT = 5.0
+"""Milliseconds that this package may take of the first call of a cached kernel."""
+
+MEMORY_LIMIT = 200.0
+"""MB by which 500 kernels may grow a process."""
+
+
 @dataclass(frozen=True)
 class Compilation:
-    """CPU milliseconds to compile one kernel; ``stages`` by name, the rest is Triton's front end."""
+    """CPU milliseconds to compile one kernel; ``stages`` by name, the rest is Triton's front end.
+
+    ``goal`` is for the total; 0 if there is none.
+    """
 
     kernel: str
     total: float
     stages: dict[str, float]
+    goal: float = 0.0
+
+    @property
+    def verdict(self) -> str:
+        return "" if not self.goal else "yes" if self.total <= self.goal else "no"
+
+
+@dataclass(frozen=True)
+class FirstCall:
+    """CPU milliseconds of a kernel's first call in a new process, with the kernel in the cache: those that this package
+    takes, and all."""
+
+    ours: float
+    total: float
+
+
+@dataclass(frozen=True)
+class Memory:
+    """MB of a process after its ``first`` kernel, and their ``growth`` until it has compiled and keeps so many."""
+
+    kernels: int
+    first: float
+    growth: float
 
 
 @dataclass(frozen=True)
@@ -90,6 +123,8 @@ class Run:
     measurements: list[Measurement] = field(default_factory=list[Measurement])
     compilations: list[Compilation] = field(default_factory=list[Compilation])
     launch: Launch | None = None
+    first_call: FirstCall | None = None
+    memory: Memory | None = None
 
     def save(self, path: Path) -> None:
         path.write_text(json.dumps({"format": FORMAT, **asdict(self)}, indent=1) + "\n", encoding="utf-8")
@@ -101,12 +136,14 @@ class Run:
             data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
             if data["format"] != FORMAT:
                 raise BackendError(f"{path} has format {data['format']}, not {FORMAT}: measure it anew")
-            launch = data["launch"]
+            launch, first, memory = data["launch"], data.get("first_call"), data.get("memory")
             return Run(
                 data["machine"],
                 [Measurement(**entry) for entry in data["measurements"]],
                 [Compilation(**entry) for entry in data["compilations"]],
                 Launch(**launch) if launch else None,
+                FirstCall(**first) if first else None,
+                Memory(**memory) if memory else None,
             )
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise BackendError(f"cannot read benchmark results from {path}: {error}") from error
@@ -150,6 +187,10 @@ def compare(old: Run, new: Run) -> list[Change]:
     ]
     if old.launch and new.launch:
         changes.append(Change("launch", old.launch.factor, new.launch.factor, "of an empty one"))
+    if old.first_call and new.first_call:
+        changes.append(Change("first call, cached", old.first_call.ours, new.first_call.ours, "CPU ms"))
+    if old.memory and new.memory:
+        changes.append(Change("memory of kernels", old.memory.growth, new.memory.growth, "MB"))
     return sorted(changes, key=lambda change: -change.factor)
 
 

@@ -13,16 +13,20 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from ..errors import BackendError
 from ..requirements_check import MODULES, installed_version
 from ..target import BACKEND_NAME, DISTRIBUTION_NAME
-from .results import Compilation, Launch, Measurement
+from .results import Compilation, FirstCall, Launch, Measurement, Memory
 from .worker import THREADS_VARIABLE, Request
 
 PATIENCE = 600.0
 """Seconds after which a process is given up."""
+
+PROCESSES = 7
+"""Whose first calls are timed."""
 
 INTERPRETER_GOAL = 100.0
 
@@ -66,13 +70,25 @@ class Suite:
         """Raises BackendError if the worker fails."""
         kernels = self._ask(Request("compile", work.name), 1)["kernels"]
         return [
-            Compilation(f"{entry.pop('name')} ({work.name})", entry.pop("total"), entry) for entry in kernels
+            Compilation(f"{entry.pop('name')} ({work.name})", entry.pop("total"), entry, work.compile_goal)
+            for entry in kernels
         ]
 
     def launch(self) -> Launch:
         """Raises BackendError if the worker fails."""
         found = self._ask(Request("launch", seconds=self.seconds), 1)
         return Launch(found["ours"]["median"], found["peer"]["median"])
+
+    def first_call(self) -> FirstCall:
+        """The median of several processes. Raises BackendError if one fails."""
+        request = Request("first call")
+        self._ask(request, 1)  # compiles the kernel, and Python's byte code
+        found = [self._ask(request, 1) for _ in range(PROCESSES)]
+        return FirstCall(median(f["ours"] for f in found), median(f["total"] for f in found))
+
+    def memory(self) -> Memory:
+        """Raises BackendError if the worker fails."""
+        return Memory(**self._ask(Request("memory"), 1))
 
     def _ask(self, request: Request, threads: int) -> dict[str, Any]:
         environment = {
@@ -83,6 +99,9 @@ class Suite:
             "OMP_NUM_THREADS": str(threads),
             "MKL_NUM_THREADS": str(threads),
         }
+        if request.what == "first call":  # with byte code, as installed packages have it
+            environment.pop("PYTHONDONTWRITEBYTECODE", None)
+            environment["PYTHONPYCACHEPREFIX"] = str(self.cache / "bytecode")
         environment.pop("TRITON_INTERPRET", None)
         if request.peer == "interpreter":
             environment["TRITON_INTERPRET"] = "1"

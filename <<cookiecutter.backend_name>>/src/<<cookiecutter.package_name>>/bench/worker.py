@@ -22,7 +22,7 @@ THREADS_VARIABLE = f"{ENV_PREFIX}_NUM_THREADS"
 
 @dataclass(frozen=True)
 class Request:
-    """``what``: "pair" (a work against ``peer``), "compile" (a work's kernels) or "launch".
+    """``what``: "pair" (a work against ``peer``), "compile" (a work's kernels), "launch", "first call" or "memory".
 
     ``peer``: "eager", "inductor" (torch.compile's C++ backend) or "interpreter" (Triton's: it runs our kernels alone).
     """
@@ -39,6 +39,14 @@ def answer(request: Request) -> dict[str, Any]:
         from .launching import launch_times
 
         return launch_times(request.seconds)
+    if request.what == "first call":
+        from .first_call import first_call
+
+        return first_call()
+    if request.what == "memory":
+        from .memory import kernel_memory
+
+        return kernel_memory()
     import torch
 
     from .works import WORKS
@@ -56,28 +64,28 @@ def pair_times(work: Any, request: Request) -> dict[str, Any]:
     from .works import Pair, error
 
     pair: Pair = work.pair(small=request.small)
+    # One thread is this one: its CPU time leaves out what other programs on the machine took from it.
+    clock = time.thread_time if os.environ[THREADS_VARIABLE] == "1" else time.perf_counter
     if request.peer == "interpreter":
         pair.ours()
-        return {"peer": asdict(once(pair.ours))}
+        return {"peer": asdict(once(pair.ours, clock))}
     peer = pair.peer
     if request.peer == "inductor":
         import torch
 
         peer = torch.compile(pair.peer)
     worst = error(pair)
-    # One thread is this one: its CPU time leaves out what other programs on the machine took from it.
-    clock = time.thread_time if os.environ[THREADS_VARIABLE] == "1" else time.perf_counter
     ours, theirs = interleaved([pair.ours, peer], request.seconds, clock=clock)
     return {"error": worst, "tolerance": pair.tolerance, "ours": asdict(ours), "peer": asdict(theirs)}
 
 
-def once(function: Callable[[], object]) -> Any:
+def once(function: Callable[[], object], clock: Callable[[], float]) -> Any:
     """For what takes minutes."""
     from .timing import Timing
 
-    start = time.perf_counter()
+    start = clock()
     function()
-    took = time.perf_counter() - start
+    took = clock() - start
     return Timing(took, took)
 
 

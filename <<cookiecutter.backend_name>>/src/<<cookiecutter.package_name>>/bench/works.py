@@ -44,6 +44,8 @@ class Work:
     """Sizes at which a check takes no time."""
     kernels: tuple[Any, ...] = ()
     """The kernels it launches, for the compile-time table."""
+    compile_goal: float = 0.0
+    """CPU milliseconds to compile one of them; 0 if there is no goal."""
 
     def shape(self, *, small: bool = False) -> str:
         return " x ".join(map(short, self.small if small else self.sizes))
@@ -202,7 +204,7 @@ M = 1024 * 1024
 NARROW = {"fp16": torch.float16, "bf16": torch.bfloat16}
 
 WORKS: tuple[Work, ...] = (
-    Work("add", 0.95, 0.9, add, (M,), (1000,), (vector_add.vector_add,)),
+    Work("add", 0.95, 0.9, add, (M,), (1000,), (vector_add.vector_add,), 30),
     Work("add large", 0.95, 0.9, add, (16 * M,), (5000,)),
     *(
         Work(f"add {name}", 1.1, 1.1, partial(add, dtype=dtype), (8 * M,), (1000,))
@@ -215,7 +217,7 @@ WORKS: tuple[Work, ...] = (
         )
         for name, dtype in NARROW.items()
     ),
-    Work("softmax", 1.5, 1.5, softmax, (4096, 1024), (3, 128), (fused_softmax.fused_softmax,)),
+    Work("softmax", 1.5, 1.5, softmax, (4096, 1024), (3, 128), (fused_softmax.fused_softmax,), 50),
     Work("softmax ragged", 1.3, 1.3, softmax, (4096, 1000), (3, 100)),
     Work(
         "layer_norm", 1.0, 1.3, layer_norm_forward, (4096, 1024), (3, 100), (layer_norm.layer_norm_forward,)
@@ -230,12 +232,14 @@ WORKS: tuple[Work, ...] = (
         )
         for name in PEERS
     ),
-    Work("matmul", 1.5, 1.5, partial(matrix_product, dtype=torch.float32), (512,), (65,), (matmul.matmul,)),
+    Work(
+        "matmul", 1.5, 1.5, partial(matrix_product, dtype=torch.float32), (512,), (65,), (matmul.matmul,), 80
+    ),
     Work("matmul large", 1.2, 1.2, partial(matrix_product, dtype=torch.float32), (2048,), (130,)),
     Work("matmul bf16", 0.7, 0.7, partial(matrix_product, dtype=torch.bfloat16), (1024,), (65,)),
     Work("matmul fp16", 5.0, 5.0, partial(matrix_product, dtype=torch.float16), (1024,), (65,)),
     Work(
-        "attention", 0.7, 0.7, attention, (4, 1024, 64), (2, 70, 32), (fused_attention.fused_attention,)
+        "attention", 0.7, 0.7, attention, (4, 1024, 64), (2, 70, 32), (fused_attention.fused_attention,), 250
     ),
     Work("cross_entropy", 0.8, 0.8, cross_entropy, (2048, 8192), (7, 300), (rows.cross_entropy,)),
     Work("rms_norm", 0.8, 0.8, rms_norm, (4096, 1024), (3, 100), (rows.rms_norm,)),

@@ -23,8 +23,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--inductor", action="store_true", help="also against torch.compile's C++ backend")
     parser.add_argument("--interpreter", action="store_true", help="also against Triton's interpreter (slow)")
-    parser.add_argument("--no-kernels", action="store_true", help="only compile times and the launch")
-    parser.add_argument("--no-compile", action="store_true", help="no compile times and no launch")
+    parser.add_argument(
+        "--memory", action="store_true", help="also what 500 compiled kernels keep (half a minute)"
+    )
+    parser.add_argument(
+        "--no-kernels", action="store_true", help="only compile times, the launch and the first call"
+    )
+    parser.add_argument(
+        "--no-compile", action="store_true", help="no compile times, no launch, no first call"
+    )
     parser.add_argument("--quick", action="store_true", help=f"{QUICK_SECONDS} s a side, not {SECONDS} s")
     parser.add_argument("--small", action="store_true", help="tiny sizes: does it all work?")
     parser.add_argument("--json", type=Path, default=Path(DEFAULT_JSON), help=f"default: {DEFAULT_JSON}")
@@ -75,6 +82,9 @@ def run(arguments: argparse.Namespace) -> int:
                     if work.kernels:
                         found.compilations += suite.compile_times(work)
                 found.launch = suite.launch()
+                found.first_call = suite.first_call()
+                if arguments.memory:
+                    found.memory = suite.memory()
             except BackendError as error:
                 failures.append(str(error))
     if found.measurements:
@@ -89,6 +99,10 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"\n{report.compilations_table(found.compilations)}")
     if found.launch:
         print(f"\n{report.launch_line(found.launch)}")
+    if found.first_call:
+        print(report.first_call_line(found.first_call))
+    if found.memory:
+        print(report.memory_line(found.memory))
     found.save(arguments.json)
     picture = arguments.plot or arguments.json.with_suffix(".svg")
     picture.write_text(plot.svg(found.measurements, f"{PACKAGE_NAME} and torch"), encoding="utf-8")

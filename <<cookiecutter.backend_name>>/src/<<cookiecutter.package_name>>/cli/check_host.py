@@ -80,7 +80,8 @@ def environment_variables(surroundings: Surroundings) -> Iterator[Finding]:
 def machine_numbers(surroundings: Surroundings) -> Iterator[Finding]:
     sentences = broken_rules()
     if not sentences:
-        yield ok("target", f"{VECTOR_LANES} lanes, matrix tile {MATRIX_TILE}, {SCRATCHPAD_BYTES} bytes of scratchpad")
+        matrix = "no matrix unit" if MATRIX_TILE is None else f"matrix tile {MATRIX_TILE}"
+        yield ok("target", f"{VECTOR_LANES} lanes, {matrix}, {SCRATCHPAD_BYTES} bytes of scratchpad")
     for sentence in sentences:
         yield fail(
             "target",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ..passes.pipeline import load_passes
-from ..passes.registry import DISABLE_VARIABLE, REGISTRY, STAGES, Pass, disabled_names
+from ..passes.registry import DISABLE_VARIABLE, REGISTRY, STAGES, Pass, names_in
 
 HEADINGS = ("stage", "pass", "from", "enabled", "what it does")
 
@@ -25,8 +25,8 @@ def run(arguments: argparse.Namespace) -> int:
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
     for row in rows:
         print("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip())
-    if disabled_names():
-        print(f"\n{DISABLE_VARIABLE} leaves out {', '.join(sorted(disabled_names()))}.")
+    if names_in(DISABLE_VARIABLE):
+        print(f"\n{DISABLE_VARIABLE} leaves out {', '.join(sorted(names_in(DISABLE_VARIABLE)))}.")
     return 0
 
 

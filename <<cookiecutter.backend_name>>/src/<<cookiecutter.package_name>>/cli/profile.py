@@ -106,7 +106,10 @@ def table(profiles: Iterable[Profile]) -> str:
 def instruction_line(profile: Profile) -> str:
     counts = sorted(profile.instructions.items(), key=lambda item: -item[1])
     units = ", ".join(f"{unit.value} {count:,}" for unit, count in counts)
-    return f"{profile.kernel}: {units}; {profile.scratchpad_bytes:,} bytes to and from the scratchpad"
+    return (
+        f"{profile.kernel}: {units}; {profile.scratchpad_bytes:,} bytes to and from the scratchpad, of which a program "
+        f"needs {profile.workspace_bytes:,} bytes"
+    )
 
 
 def hot_lines(profile: Profile, count: int) -> list[str]:
@@ -132,8 +135,7 @@ X_RANGE, Y_RANGE = (-2.0, 4.0), (-2.0, 4.0)
 
 def roofline(profiles: Iterable[Profile]) -> str:
     """An SVG: each kernel's arithmetic per cycle over its arithmetic per byte, below what the target can do."""
-    from ..emulator.cycles import PEAK_OPERATIONS
-    from ..target import VECTOR_LANES
+    from ..emulator.cycles import PEAKS
 
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" '
@@ -153,7 +155,7 @@ def roofline(profiles: Iterable[Profile]) -> str:
             f'<line x1="{MARGIN}" x2="{WIDTH - 20}" y1="{y:.1f}" y2="{y:.1f}" stroke="#ddd"/>',
             f'<text x="{MARGIN - 6}" y="{y + 4:.1f}" text-anchor="end">{10.0**power:g}</text>',
         ]
-    for name, peak in (("matrix unit", PEAK_OPERATIONS), ("vector unit", 2 * VECTOR_LANES)):
+    for name, peak in PEAKS.items():
         ridge = peak / DEVICE_BYTES_PER_CYCLE
         low = 10.0 ** X_RANGE[0]
         points = [(low, low * DEVICE_BYTES_PER_CYCLE), (ridge, peak), (10.0 ** X_RANGE[1], peak)]

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
+from xdsl.dialects.builtin import f64
+
 from ..dialects.isa import alu as isa
+from ..dialects.isa.base import like
 from .emission import Emitter, emits, integer_type
 from .lanes import by_parts
-from .registers import RegisterType, spell
+from .registers import RegisterType, register_type, spell
 
 # --- instructions that LLVM has under another name -----------------------------------------------------------
 
@@ -244,7 +247,7 @@ def _ordered_extremum(e: Emitter, ty: RegisterType, lhs: str, rhs: str, *, large
     """minNum / maxNum by ``vrange``, register by register; None where the host has no such instruction."""
     if not e.host.orders_zeros:
         return None
-    width = max(SHORTEST_VECTOR, min(e.host.vector_bits, ty.lanes * ty.bits))
+    width = max(SHORTEST_VECTOR, min(e.vector_bits, ty.lanes * ty.bits))
     lanes = width // ty.bits
     part, mask = spell(ty.element, lanes), f"i{max(lanes, 8)}"
     name = f"llvm.x86.avx512.mask.range.p{'s' if ty.bits == 32 else 'd'}.{width}"
@@ -328,28 +331,30 @@ def math_call(e: Emitter, op: isa.MathCall) -> None:
 
     ty = e.type(op.result)
     arguments = [(e.type(argument), e.ref(argument)) for argument in op.args]
-    e.bind(op.result, library(e, symbol_for(op.callee.data, ty.format), ty, arguments))
+    if not op.callee.data.endswith(isa.BITS_CALL):
+        e.bind(op.result, library(e, symbol_for(op.callee.data, ty.format), ty, arguments))
+        return
+    numbers = register_type(like(op.result.type, f64))
+    for number, (given, value) in enumerate(arguments):
+        if given.format == "i64":
+            arguments[number] = (numbers, e.let(f"bitcast {given.text} {value} to {numbers.text}"))
+    symbol = symbol_for(op.callee.data.removesuffix(isa.BITS_CALL), "f64")
+    e.result(op, f"bitcast {numbers.text} {library(e, symbol, numbers, arguments)} to {ty.text}")
 
 
 # --- comparison ---------------------------------------------------------------------------------------------------
 
-INTEGER_PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
-FLOAT_PREDICATES = (
-    "false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord",
-    "ueq", "ugt", "uge", "ult", "ule", "une", "uno", "true",
-)  # fmt: skip
+# The predicates have the names that LLVM gives them.
 
 
 @emits(isa.CmpI)
 def compare_integers(e: Emitter, op: isa.CmpI) -> None:
-    predicate = INTEGER_PREDICATES[op.predicate.value.data]
-    e.result(op, f"icmp {predicate} {e.typed(op.lhs)}, {e.ref(op.rhs)}")
+    e.result(op, f"icmp {op.predicate.data} {e.typed(op.lhs)}, {e.ref(op.rhs)}")
 
 
 @emits(isa.CmpF)
 def compare_floats(e: Emitter, op: isa.CmpF) -> None:
-    predicate = FLOAT_PREDICATES[op.predicate.value.data]
-    e.result(op, f"fcmp {predicate} {e.typed(op.lhs)}, {e.ref(op.rhs)}")
+    e.result(op, f"fcmp {op.predicate.data} {e.typed(op.lhs)}, {e.ref(op.rhs)}")
 
 
 @emits(isa.Select)

@@ -29,6 +29,7 @@ def atomic_rmw(e: Emitter, op: isa.AtomicRmw) -> None:
     _check(op, kind in isa.ATOMICS, f"no atomic operation called {kind!r}")
     _check(op, ordering in FAILURE_ORDERINGS, f"no memory ordering called {ordering!r}")
     _check(op, (kind == "fadd") <= (ty.is_float or ty.format in NARROW), f"no fadd of {ty.format}")
+    e.drain()
 
     def one(scalars: list[str]) -> str:
         address, value, mask = scalars
@@ -54,6 +55,7 @@ def atomic_cas(e: Emitter, op: isa.AtomicCas) -> None:
     ty = stored_type(e, op, op.result)
     ordering = op.ordering.data
     _check(op, ordering in FAILURE_ORDERINGS, f"no memory ordering called {ordering!r}")
+    e.drain()
 
     def one(scalars: list[str]) -> str:
         address, *values = scalars

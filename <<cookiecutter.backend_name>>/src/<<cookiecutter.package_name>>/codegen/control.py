@@ -10,9 +10,12 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ..dialects.graph import reverse_postorder
 from ..dialects.isa import control as isa
+from ..dialects.isa.base import Instruction, Unit, lanes_of
+from ..dialects.isa.memory import StoreStreaming
 from ..errors import CompileError
 from ..frontend.locations import location_of
 from .emission import Emitter, Phi, Program, emits
+from .matrix import emit_tile_loops
 from .registers import register_type
 
 AXES = 3
@@ -28,6 +31,8 @@ def emit_kernel(e: Emitter, kernel: isa.Kernel) -> str:
     entry = kernel.body.blocks.first
     if entry is None:
         raise CompileError(f"kernel {kernel.sym_name.data} has no body (a bug of this backend)")
+    e.vector_bits = e.host.streaming_bits if _mostly_moves(kernel) else e.host.vector_bits
+    e.streams = any(isinstance(op, StoreStreaming) for op in kernel.walk())
     for slot, argument in enumerate(entry.args):
         e.bind(argument, _load_argument(e, argument, slot))
     extents = [_load_extent(e, axis) for axis in range(AXES)]
@@ -52,11 +57,24 @@ def emit_kernel(e: Emitter, kernel: isa.Kernel) -> str:
     number.add(next_number, following)
     e.branch(e.let(f"icmp slt i64 {next_number}, %last"), program, done)
     e.begin(done)
+    e.drain()
     e.do("ret i32 0")
     return e.function(
         f'define i32 @"{kernel.sym_name.data}"(ptr noalias %args, ptr noalias %scratch, ptr noalias %launch, '
-        f"i64 %first, i64 %last) {e.module.attributes}"
+        f"i64 %first, i64 %last) {e.module.attributes(e.vector_bits)}"
     )
+
+
+def _mostly_moves(kernel: isa.Kernel) -> bool:
+    """Whether a kernel has no more arithmetic on vectors than loads and stores of them."""
+    balance = 0
+    for op in kernel.walk():
+        if isinstance(op, Instruction) and any(lanes_of(value.type) > 1 for value in op.operands):
+            if op.UNIT is Unit.MEMORY:
+                balance += 1
+            elif op.UNIT is not Unit.CONTROL:
+                balance -= 1
+    return balance >= 0
 
 
 def _load_argument(e: Emitter, argument: SSAValue, slot: int) -> str:
@@ -127,13 +145,20 @@ def trap(e: Emitter, op: isa.Trap) -> None:
 
 @emits(isa.Fence)
 def fence(e: Emitter, op: isa.Fence) -> None:
+    e.drain()
     e.do("fence seq_cst")
+
+
+def _as_printed(e: Emitter, argument: SSAValue) -> str:
+    if e.type(argument).format == "f32":
+        return f"double {e.let(f'fpext {e.typed(argument)} to double')}"
+    return e.typed(argument)
 
 
 @emits(isa.Print)
 def print_(e: Emitter, op: isa.Print) -> None:
     text = e.module.constant(op.format.data.encode() + b"\0")
-    arguments = "".join(f", {e.typed(argument)}" for argument in op.args)
+    arguments = "".join(f", {_as_printed(e, argument)}" for argument in op.args)
     e.module.declare("i32", "printf", "ptr, ...")
     e.do(f"call i32 (ptr, ...) @printf(ptr {text}{arguments})")
     e.call("i32", "fflush", ("ptr", "null"))
@@ -221,6 +246,8 @@ def _body(e: Emitter, block: Block, terminator: type[Operation]) -> Sequence[SSA
 
 @emits(scf.ForOp)
 def for_(e: Emitter, op: scf.ForOp) -> None:
+    if emit_tile_loops(e, op):
+        return
     block = op.body.block
     ty = e.type(op.lb).text
     lower, upper, step = e.ref(op.lb), e.ref(op.ub), e.ref(op.step)

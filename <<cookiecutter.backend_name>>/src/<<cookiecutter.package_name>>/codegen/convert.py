@@ -54,10 +54,18 @@ def _cast(e: Emitter, op: isa.Conversion, instruction: str) -> None:
 
 @emits(isa.FToSI, isa.FToUI)
 def float_to_integer(e: Emitter, op: isa.Conversion) -> None:
-    """LLVM's saturating conversions work lane by lane on x86; these selects stay vectors."""
-    source, result = e.type(op.source), e.type(op.result)
     signed = isinstance(op, isa.FToSI)
-    value = e.ref(op.source)
+    value = integer_of_float(e, e.ref(op.source), e.type(op.source), e.type(op.result), signed=signed)
+    e.bind(op.result, value)
+
+
+def integer_of_float(
+    e: Emitter, value: str, source: RegisterType, result: RegisterType, *, signed: bool
+) -> str:
+    """Towards zero; saturates, NaN gives 0.
+
+    LLVM's saturating conversions work lane by lane on x86; these selects stay vectors.
+    """
     predicate = result.of("i1")
     converted = e.let(f"fpto{'s' if signed else 'u'}i {source.text} {value} to {result.text}")
     end = 1 << (result.bits - signed)
@@ -78,7 +86,58 @@ def float_to_integer(e: Emitter, op: isa.Conversion) -> None:
         where("uno", 0.0, 0)
     else:
         where("ule", 0.0, 0)
-    e.bind(op.result, converted)
+    return converted
+
+
+# --- saturation -----------------------------------------------------------------------------------------------
+
+EXACT_BITS: Final = {"f32": 24, "f64": 53}
+"""Integers of so many bits are numbers of the format."""
+
+
+@emits(isa.SatS, isa.SatU)
+def saturate(e: Emitter, op: isa.Conversion) -> None:
+    source, result = e.type(op.source), e.type(op.result)
+    signed = isinstance(op, isa.SatS)
+    low, high = (-(1 << (result.bits - 1)) if signed else 0), (1 << (result.bits - signed)) - 1
+    if source.is_float:
+        value = _nearest_integer(e, e.ref(op.source), source, result, low, high)
+    else:
+        value = _clamped(e, e.ref(op.source), source, result, low, high)
+    e.bind(op.result, value)
+
+
+def _nearest_integer(
+    e: Emitter, value: str, source: RegisterType, result: RegisterType, low: int, high: int
+) -> str:
+    whole = e.call(source.text, f"llvm.roundeven.{source.mangled}", (source.text, value))
+    if result.bits > EXACT_BITS[source.format]:
+        return integer_of_float(e, whole, source, result, signed=low < 0)
+    # These pairs are the host's vector maximum and minimum, which give the second operand for a NaN.
+    for comparison, bound in (("ogt", low), ("olt", high)):
+        limit = source.fill(float_literal(float(bound), source))
+        inside = e.let(f"fcmp {comparison} {source.text} {whole}, {limit}")
+        whole = e.let(f"select {source.of('i1')} {inside}, {source.text} {whole}, {source.text} {limit}")
+    # Hosts convert to 32 bits; of narrower numbers these are the low bits.
+    step = result.of(f"i{max(result.bits, 32)}")
+    sign = "s" if low < 0 or result.bits < 32 else "u"
+    number = e.let(f"fpto{sign}i {source.text} {whole} to {step}")
+    if low < 0:
+        nan = e.let(f"fcmp uno {source.text} {value}, {value}")
+        number = e.let(f"select {source.of('i1')} {nan}, {step} zeroinitializer, {step} {number}")
+    return number if step == result.text else e.let(f"trunc {step} {number} to {result.text}")
+
+
+def _clamped(e: Emitter, value: str, source: RegisterType, result: RegisterType, low: int, high: int) -> str:
+    """An integer, taken as signed, between `low` and `high`."""
+    least, most = -(1 << (source.bits - 1)), (1 << (source.bits - 1)) - 1
+    for name, bound, needed in (("smax", low, low > least), ("smin", high, high < most)):
+        if needed:
+            limit = (source.text, source.fill(bound))
+            value = e.call(source.text, f"llvm.{name}.{source.mangled}", (source.text, value), limit)
+    if source.bits == result.bits:
+        return value
+    return e.let(f"{'trunc' if source.bits > result.bits else 'sext'} {source.text} {value} to {result.text}")
 
 
 # --- floating point -------------------------------------------------------------------------------------------

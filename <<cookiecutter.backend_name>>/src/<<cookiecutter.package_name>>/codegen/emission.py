@@ -70,10 +70,11 @@ class Module:
         if name not in self.declarations:
             self.declarations[name] = f"declare {result} @{name}({parameters})"
 
-    @property
-    def attributes(self) -> str:
-        """Attributes of every function; without them LLVM splits registers on CPUs whose tuning prefers short ones."""
-        bits = self.host.vector_bits
+    def attributes(self, bits: int) -> str:
+        """Attributes of a function that works on vectors of `bits`.
+
+        Without them LLVM splits registers on CPUs whose tuning prefers short ones.
+        """
         return f'nounwind "prefer-vector-width"="{bits}" "min-legal-vector-width"="{bits}"'
 
     def constant(self, data: bytes) -> str:
@@ -99,6 +100,10 @@ class Emitter:
     def __init__(self, module: Module) -> None:
         self.module = module
         self.host = module.host
+        self.vector_bits = module.host.vector_bits
+        """Width of the vectors that the function at hand is compiled for."""
+        self.streams = False
+        """Whether the function stores past the caches, see `drain`."""
         self.lines: list[str | Phi] = []
         self.block = "entry"
         self.names: dict[SSAValue, str] = {}
@@ -197,6 +202,13 @@ class Emitter:
 
     def jump(self, label: str) -> None:
         self.lines.append(f"  br label %{label}")
+
+    def drain(self) -> None:
+        """Waits until what was stored past the caches is where other cores see it, if the function does that."""
+        if self.streams and self.host.is_x86:
+            self.call("void", "llvm.x86.sse.sfence")
+        elif self.streams:
+            self.do("fence seq_cst")
 
     def branch(self, condition: str, if_true: str, if_false: str) -> None:
         self.lines.append(f"  br i1 {condition}, label %{if_true}, label %{if_false}")

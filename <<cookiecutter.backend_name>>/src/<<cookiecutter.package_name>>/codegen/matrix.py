@@ -1,16 +1,25 @@
 """The matrix unit, as a function per tile shape that keeps its accumulators in vector registers.
 
-A tile is cut into register blocks of a few rows times one or two vectors. A block streams through ``k``: each
+Loops over neighbouring tiles of a product are one function too. A tile is cut into register blocks of a few rows times
+one or two vectors. A block streams through ``k``: each
 step loads the vectors of one row of B and multiplies them with the block's elements of one column of A, each
 spread over a vector. Where the host multiplies pairs of bf16, a step takes two rows of B, interleaved, and pairs of A.
 """
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Final
 
+from xdsl.dialects import scf
+from xdsl.ir import Operation
+from xdsl.traits import Pure
+
 from ..dialects.isa import matrix as isa
+from ..dialects.isa.addresses import LINEAR, known, sum_of
 from ..errors import UnsupportedOperation
 from ..frontend.locations import location_of
 from .emission import Emitter, Module, emits
@@ -60,7 +69,12 @@ class Piece:
 
 @emits(isa.Mma)
 def mma(e: Emitter, op: isa.Mma) -> None:
-    m, n, k, lda, ldb, ldc = (attr.value.data for attr in (op.m, op.n, op.k, op.lda, op.ldb, op.ldc))
+    multiply(e, op, op.m.value.data, op.n.value.data)
+
+
+def multiply(e: Emitter, op: isa.Mma, m: int, n: int) -> None:
+    """Calls the function for a tile of `m` x `n`: that of `op`, or several together."""
+    k, lda, ldb, ldc = (attr.value.data for attr in (op.k, op.lda, op.ldb, op.ldc))
     tile = Tile(m, n, k, lda, ldb, ldc, register_type(op.operand_type), register_type(op.acc_type))
     if (tile.operand.format, tile.acc.format) not in isa.TYPES:
         raise UnsupportedOperation(
@@ -73,6 +87,53 @@ def mma(e: Emitter, op: isa.Mma) -> None:
     e.do(f"call void @{tile.symbol}(i64 {e.ref(op.acc)}, i64 {e.ref(op.a)}, i64 {e.ref(op.b)})")
 
 
+def emit_tile_loops(e: Emitter, loop: scf.ForOp) -> bool:
+    """Emits loops over neighbouring tiles of one product as one tile; False, and nothing, if `loop` is none.
+
+    The host's registers take other blocks than the machine's matrix unit does, and A and B are then read less often.
+    """
+    found = _tile_loops(loop)
+    if found is None:
+        return False
+    loops, op, m, n = found
+    for each in loops:
+        e.bind(each.body.block.args[0], "0")
+        e.emit(addresses for addresses in each.body.block.ops if isinstance(addresses, LINEAR))
+    multiply(e, op, m, n)
+    return True
+
+
+def _tile_loops(loop: scf.ForOp) -> tuple[list[scf.ForOp], isa.Mma, int, int] | None:
+    """Loops around an `Mma` from `loop` inwards, and the rows and columns of all its tiles together."""
+    loops: list[scf.ForOp] = []
+    inner: Operation = loop
+    while isinstance(inner, scf.ForOp):
+        loops.append(inner)
+        rest = [op for op in inner.body.block.ops if not op.has_trait(Pure)]  # a yield is pure
+        if len(rest) != 1 or inner.iter_args or known(inner.lb) != 0:
+            return None
+        inner = rest[0]
+    if not isinstance(inner, isa.Mma):
+        return None
+    op, m, n = inner, inner.m.value.data, inner.n.value.data
+    operand, acc = register_type(op.operand_type).bytes, register_type(op.acc_type).bytes
+    to_columns = (acc, 0, operand)
+    to_rows = (op.ldc.value.data * acc, op.lda.value.data * operand, 0)
+    addresses = [sum_of(address).terms for address in (op.acc, op.a, op.b)]
+    for each in reversed(loops):
+        end, step = known(each.ub), known(each.step)
+        moves = tuple(terms.get(each.body.block.args[0], 0) for terms in addresses)
+        if end is None or step is None or end % step:
+            return None
+        if moves == to_columns and step == n:
+            n = end
+        elif moves == to_rows and step == m:
+            m = end
+        else:
+            return None
+    return loops, op, m, n
+
+
 def tile_function(module: Module, tile: Tile) -> str:
     """The function that multiplies tiles of one shape: ``void SYMBOL(i64 acc, i64 a, i64 b)``."""
     e = Emitter(module)
@@ -82,14 +143,22 @@ def tile_function(module: Module, tile: Tile) -> str:
         tile.operand.format == "bf16" and module.host.multiplies_bf16 and pieces[-1].width >= LEAST_PAIRS
     )
     make = _PairsBlock if in_pairs else _RegisterBlock
-    for first in range(0, len(pieces), VECTORS_PER_ROW):
-        block = pieces[first : first + VECTORS_PER_ROW]
-        rows = rows_of_block(module.host, tile.m, len(block))
-        for row in range(0, tile.m, rows):
-            make(e, tile, range(row, min(row + rows, tile.m)), block).emit(acc, a, b)
+    blocks = [pieces[first : first + VECTORS_PER_ROW] for first in range(0, len(pieces), VECTORS_PER_ROW)]
+    for _, alike in groupby(blocks, lambda block: [piece.width for piece in block]):
+        block, *others = alike
+        width = sum(piece.width for piece in block)
+        with _repeated(e, 1 + len(others), width) as column:
+            here_b = _moved(e, b, tile.operand, column)
+            acc_column = _moved(e, acc, tile.acc, column)
+            for rows, down in rows_of_blocks(module.host, tile.m, len(block)):
+                with _repeated(e, down, len(rows)) as row:
+                    here_acc = _moved(e, acc_column, tile.acc, row, tile.ldc)
+                    here_a = _moved(e, a, tile.operand, row, tile.lda)
+                    make(e, tile, rows, block).emit(here_acc, here_a, here_b)
     e.do("ret void")
     return e.function(
-        f"define internal void @{tile.symbol}(i64 %acc, i64 %a, i64 %b) noinline {module.attributes}"
+        f"define internal void @{tile.symbol}(i64 %acc, i64 %a, i64 %b) noinline "
+        f"{module.attributes(module.host.vector_bits)}"
     )
 
 
@@ -104,13 +173,38 @@ def columns(n: int, lanes: int) -> list[Piece]:
     return pieces
 
 
-def rows_of_block(host: HostFeatures, m: int, vectors: int) -> int:
-    """Rows of a register block: its sums, a row of B and a spread element of A fit the registers; blocks are even."""
+def rows_of_blocks(host: HostFeatures, m: int, vectors: int) -> list[tuple[range, int]]:
+    """The rows of register blocks: those of the first of some that are alike, and how many there are.
+
+    A block's sums, a row of B and a spread element of A fit the registers.
+    """
     most = (host.vector_registers - vectors - 2) // vectors
     if vectors == 1:
         most = min(most, ROWS_OF_ONE_VECTOR)
-    blocks = -(-m // most)
-    return -(-m // blocks)
+    height = min(m, 1 << (most.bit_length() - 1))
+    whole, rest = divmod(m, height)
+    blocks = [(range(height), whole)]
+    if rest:
+        blocks.append((range(m - rest, m), 1))
+    return blocks
+
+
+@contextmanager
+def _repeated(e: Emitter, count: int, step: int) -> Generator[str | None]:
+    """A loop that counts in steps, if it is more than one; gives the counter."""
+    if count == 1:
+        yield None
+    else:
+        with e.loop(count * step, step) as counter:
+            yield counter
+
+
+def _moved(e: Emitter, pointer: str, element: RegisterType, steps: str | None, pitch: int = 1) -> str:
+    """A pointer moved by `steps` times `pitch` elements."""
+    if steps is None:
+        return pointer
+    count = steps if pitch == 1 else e.let(f"mul i64 {steps}, {pitch}")
+    return e.let(f"getelementptr {element.element}, ptr {pointer}, i64 {count}")
 
 
 class _RegisterBlock:

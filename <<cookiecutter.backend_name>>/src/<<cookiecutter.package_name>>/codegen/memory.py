@@ -18,6 +18,8 @@ WORD_BITS: Final = 32
 
 CACHE_LINE: Final = 64
 
+PAST_CACHES: Final = "!nontemporal !{i32 1}"
+
 PREFETCH_INTENT: Final = {"read": "0", "write": "1"}
 PREFETCH_INTO: Final = "3"
 """``llvm.prefetch``'s locality: all caches. (Rows for the second-level cache only were half as much help.)"""
@@ -59,6 +61,45 @@ def load(e: Emitter, op: isa.Load) -> None:
 def store(e: Emitter, op: isa.Store) -> None:
     ty = stored_type(e, op, op.value)
     e.do(f"store {e.typed(op.value)}, ptr {pointer(e, op.address)}, align {ty.bytes}")
+
+
+@emits(isa.StoreStreaming)
+def store_streaming(e: Emitter, op: isa.StoreStreaming) -> None:
+    """Past the caches in whole lines only: memory would have to read the rest of a line that is written in part.
+
+    Rows of a matrix often begin in the middle of a line. The first and the last half line then go through the caches.
+    """
+    ty = stored_type(e, op, op.value)
+    address, value = pointer(e, op.address), e.typed(op.value)
+    size = ty.lanes * ty.bytes
+    if size % CACHE_LINE:
+        e.do(f"store {value}, ptr {address}, align {ty.bytes}")
+        return
+    offset = e.let(f"and i64 {e.ref(op.address)}, {CACHE_LINE - 1}")
+    past, through, after = e.label("past"), e.label("through"), e.label("stored")
+    lines, halves, parts = e.label("lines"), e.label("halves"), e.label("parts")
+    e.branch(e.ref(op.bypass), past, through)
+    e.begin(past)
+    e.branch(e.let(f"icmp eq i64 {offset}, 0"), lines, halves)
+    e.begin(lines)
+    e.do(f"store {value}, ptr {address}, align {CACHE_LINE}, {PAST_CACHES}")
+    e.jump(after)
+    e.begin(halves)
+    half = CACHE_LINE // 2
+    e.branch(e.let(f"icmp eq i64 {offset}, {half}"), parts, through)
+    e.begin(parts)
+    lanes = half // ty.bytes
+    for first in range(0, ty.lanes, lanes):
+        picked = ", ".join(f"i32 {lane}" for lane in range(first, first + lanes))
+        part = e.let(f"shufflevector {value}, {ty.text} poison, <{lanes} x i32> <{picked}>")
+        place = e.let(f"getelementptr i8, ptr {address}, i64 {first * ty.bytes}")
+        hint = f", {PAST_CACHES}" if 0 < first < ty.lanes - lanes else ""
+        e.do(f"store {spell(ty.element, lanes)} {part}, ptr {place}, align {half}{hint}")
+    e.jump(after)
+    e.begin(through)
+    e.do(f"store {value}, ptr {address}, align {ty.bytes}")
+    e.jump(after)
+    e.begin(after)
 
 
 @emits(isa.LoadMasked)

@@ -23,17 +23,6 @@ I64: Final = i64
 Number = int | float
 Operand = SSAValue | Number
 
-COMPARE_INT: Final = {
-    name: number for number, name in enumerate("eq ne slt sle sgt sge ult ule ugt uge".split())
-}
-"""Predicates of `alu.CmpI` by name."""
-
-COMPARE_FLOAT: Final = {
-    name: number
-    for number, name in enumerate("oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno".split(), start=1)
-}
-"""Predicates of `alu.CmpF` by name: o... is false where an operand is NaN, u... is true."""
-
 
 class Sink(Protocol):
     """Takes the instructions: `lowering.builder.Builder`, or the one of the expansion pass."""
@@ -67,16 +56,15 @@ class Formula:
         return self._sink.const(value, ty)
 
     def compare(self, how: str, lhs: SSAValue, rhs: Operand) -> SSAValue:
-        """A predicate; `how` is a key of `COMPARE_INT` or `COMPARE_FLOAT`, as the type asks for."""
+        """A predicate; `how` is one of `alu.INTEGER_PREDICATES` or `alu.FLOAT_PREDICATES`, as the type asks for."""
         integers = isinstance(element_of(lhs.type), IntegerType)
-        number = (COMPARE_INT if integers else COMPARE_FLOAT)[how]
         operands = [lhs, self._value(rhs, lhs.type)]
         return self._sink.emit(
             alu.CmpI if integers else alu.CmpF,
             operands,
             like(lhs.type, i1),
-            {"predicate": alu.predicate_attr(number)},
-            key=(number,),
+            {"predicate": alu.Predicate(how)},
+            key=(how,),
         )
 
     def select(self, condition: SSAValue, if_true: Operand, if_false: Operand) -> SSAValue:
@@ -90,6 +78,12 @@ class Formula:
         """A conversion without properties (`dialects/isa/convert.py`) to lanes of `element`."""
         return self._sink.emit(cls, [source], like(source.type, element))
 
+    def activate(self, kind: str, source: SSAValue, scale: Operand, bias: Operand) -> SSAValue:
+        """``kind(source * scale + bias)``; `kind` is one of `alu.ACTIVATIONS`."""
+        ty = source.type
+        operands = [source, self._value(scale, ty), self._value(bias, ty)]
+        return self._sink.emit(alu.Act, operands, ty, {"kind": StringAttr(kind)}, key=(kind,))
+
     def bits(self, source: SSAValue, element: Attribute) -> SSAValue:
         """The same bits as lanes of `element`."""
         return self.convert(convert.Bitcast, source, element)
@@ -98,11 +92,14 @@ class Formula:
         """Whether a predicate is set in some lane, as a scalar."""
         return self._sink.emit(lanes.AnyTrue, [predicate], i1)
 
-    def narrow(self, source: SSAValue) -> SSAValue:
-        """f64 to f32, to nearest even."""
-        rounding = StringAttr("rtne")
+    def narrow(self, source: SSAValue, element: Attribute = F32, rounding: str = "rtne") -> SSAValue:
+        """A float as a narrower one; `rounding` is one of `convert.ROUNDINGS`."""
         return self._sink.emit(
-            convert.TruncF, [source], like(source.type, F32), {"rounding": rounding}, key=("rtne",)
+            convert.TruncF,
+            [source],
+            like(source.type, element),
+            {"rounding": StringAttr(rounding)},
+            key=(rounding,),
         )
 
     def call(self, callee: str, *args: SSAValue, element: Attribute | None = None) -> SSAValue:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
+import math
 from collections.abc import Callable
 from functools import cache, partial
 from typing import Any, Final
@@ -12,6 +13,7 @@ import numpy as np
 
 from ..assembler.program import Instruction
 from ..codegen.math_library import signature_of, symbol_for
+from ..dialects.isa.alu import BITS_CALL
 from .machine import Machine, Step, View
 from .steps import executes
 
@@ -251,6 +253,11 @@ def library_function(callee: str, element: str, arguments: str) -> Function:
 def by_lane(machine: Machine, instruction: Instruction, callee: str) -> Step:
     result, *operands = machine.views(instruction)
     element = instruction.results[0].type.element
+    if callee.endswith(BITS_CALL):
+        callee, element = callee.removesuffix(BITS_CALL), "f64"
+        result, *operands = (
+            view.view(np.float64) if view.itemsize == 8 else view for view in (result, *operands)
+        )
     function = library_function(callee, element, signature_of(callee).arguments)
 
     def step() -> None:
@@ -267,6 +274,50 @@ def special(machine: Machine, instruction: Instruction) -> Step:
 @executes("math")
 def math_call(machine: Machine, instruction: Instruction) -> Step:
     return by_lane(machine, instruction, str(instruction.immediates[0]))
+
+
+# --- activations ----------------------------------------------------------------------------------------------------
+
+
+def _of_exact(function: Callable[[float], float], below: float) -> Function:
+    """`function` of each number, computed in f64; NaN for NaN, and `below` for minus infinity."""
+
+    def lane(t: float) -> float:
+        return t if math.isnan(t) else below if t == -math.inf else function(t)
+
+    return lambda values: np.array([lane(t) for t in values.tolist()])
+
+
+def _sigmoid(t: float) -> float:
+    small = math.exp(-abs(t))
+    return (1.0 if t >= 0 else small) / (1.0 + small)
+
+
+def _gelu_tanh(t: float) -> float:
+    return t * _sigmoid(2 * math.sqrt(2 / math.pi) * t * (1 + 0.044715 * min(t * t, 1e9)))
+
+
+ACTIVATIONS: Final[dict[str, Function]] = {
+    "linear": lambda t: t,
+    "relu": lambda t: np.where(t <= 0, 0, t),
+    "relu6": lambda t: np.where(t <= 0, 0, np.where(t >= 6, 6, t)),
+    "leaky_relu": lambda t: np.where(t > 0, t, t * t.dtype.type(0.01)),
+    "sigmoid": _of_exact(_sigmoid, 0.0),
+    "silu": _of_exact(lambda t: t * _sigmoid(t), -0.0),
+    "gelu": _of_exact(lambda t: t / 2 * math.erfc(-t * math.sqrt(0.5)), -0.0),
+    "gelu_tanh": _of_exact(_gelu_tanh, -0.0),
+    "tanh": _of_exact(math.tanh, -1.0),
+}
+
+
+@executes("act")
+def activate(machine: Machine, instruction: Instruction) -> Step:
+    function = ACTIVATIONS[str(instruction.immediates[0])]
+
+    def compute(source: View, scale: View, bias: View) -> View:
+        return function(fused_multiply_add(source, scale, bias))
+
+    return computed(compute)(machine, instruction)
 
 
 # --- comparison -----------------------------------------------------------------------------------------------------
@@ -297,33 +348,33 @@ def ordered(lhs: View, rhs: View) -> View:
     return (lhs == lhs) & (rhs == rhs)
 
 
-INTEGER_COMPARISONS: Final = (
-    np.equal, np.not_equal, *2 * (np.less, np.less_equal, np.greater, np.greater_equal),
-)  # fmt: skip
-FIRST_UNSIGNED: Final = 6
-FLOAT_COMPARISONS: Final[tuple[Function, ...]] = (
-    constantly(False), np.equal, np.greater, np.greater_equal, np.less, np.less_equal,
-    either(np.less, np.greater), ordered, opposite(either(np.less, np.greater)), opposite(np.less_equal),
-    opposite(np.less), opposite(np.greater_equal), opposite(np.greater), np.not_equal, opposite(ordered),
-    constantly(True),
-)  # fmt: skip
+_ORDERED: Final = {"lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal}
+INTEGER_COMPARISONS: Final[dict[str, Function]] = {
+    "eq": np.equal,
+    "ne": np.not_equal,
+    **{sign + how: function for sign in "su" for how, function in _ORDERED.items()},
+}
+FLOAT_COMPARISONS: Final[dict[str, Function]] = {
+    "false": constantly(False), "true": constantly(True), "ord": ordered, "uno": opposite(ordered),
+    "oeq": np.equal, "ogt": np.greater, "oge": np.greater_equal, "olt": np.less, "ole": np.less_equal,
+    "one": either(np.less, np.greater), "ueq": opposite(either(np.less, np.greater)), "une": np.not_equal,
+    "ugt": opposite(np.less_equal), "uge": opposite(np.less), "ult": opposite(np.greater_equal),
+    "ule": opposite(np.greater),
+}  # fmt: skip
 
 
 @executes("cmpi")
 def compare_integers(machine: Machine, instruction: Instruction) -> Step:
     result, lhs, rhs = machine.views(instruction)
-    (number,) = instruction.immediates
-    assert isinstance(number, int)
-    if number >= FIRST_UNSIGNED:
+    predicate = str(instruction.immediates[0])
+    if predicate[0] == "u":
         lhs, rhs = unsigned(lhs), unsigned(rhs)
-    return partial(INTEGER_COMPARISONS[number], lhs, rhs, out=result)
+    return partial(INTEGER_COMPARISONS[predicate], lhs, rhs, out=result)
 
 
 @executes("cmpf")
 def compare_floats(machine: Machine, instruction: Instruction) -> Step:
-    (number,) = instruction.immediates
-    assert isinstance(number, int)
-    return computed(FLOAT_COMPARISONS[number])(machine, instruction)
+    return computed(FLOAT_COMPARISONS[str(instruction.immediates[0])])(machine, instruction)
 
 
 executes("select")(computed(np.where))

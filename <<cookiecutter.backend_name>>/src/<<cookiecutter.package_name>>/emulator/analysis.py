@@ -18,6 +18,7 @@ ADDRESS_OPERAND: Final = {
     "gather": 0,
     "store": 1,
     "store.masked": 1,
+    "store.streaming": 1,
     "scatter": 1,
     "atomic.rmw": 0,
     "atomic.cas": 0,

@@ -11,7 +11,7 @@ from ..assembler.program import Instruction
 from .machine import Machine, ProgramTrap, Step
 from .steps import executes
 
-C_TYPES = {"i32": ctypes.c_int32, "i64": ctypes.c_int64, "f64": ctypes.c_double}
+C_TYPES = {"i32": ctypes.c_int32, "i64": ctypes.c_int64, "f32": ctypes.c_double, "f64": ctypes.c_double}
 """What is printed -> how C takes it."""
 
 

@@ -55,6 +55,28 @@ def float_to_integer(machine: Machine, instruction: Instruction) -> Step:
     return step
 
 
+@executes("sats", "satu")
+def saturate(machine: Machine, instruction: Instruction) -> Step:
+    result, source = machine.views(instruction)
+    target = np.dtype(f"{'i' if instruction.name == 'sats' else 'u'}{result.itemsize}")
+    limits = np.iinfo(target)
+    out = result.view(target)
+    if source.dtype.kind == "i":
+        # Bounds that the source does not have do not matter.
+        ends = np.iinfo(source.dtype)
+        low, high = max(limits.min, ends.min), min(limits.max, ends.max)
+        return lambda: np.copyto(out, np.clip(source, low, high), casting="unsafe")
+    beyond = 2.0 ** (8 * result.itemsize - (instruction.name == "sats"))  # the first that is too large
+
+    def step() -> None:
+        whole = np.rint(source)
+        fits = (whole > limits.min) & (whole < beyond)
+        converted = np.where(fits, whole, 0).astype(target)
+        out[...] = np.where(whole >= beyond, limits.max, np.where(whole <= limits.min, limits.min, converted))
+
+    return step
+
+
 # --- floating point -------------------------------------------------------------------------------------------------
 
 

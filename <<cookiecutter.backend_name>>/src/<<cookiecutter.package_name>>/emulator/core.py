@@ -21,7 +21,8 @@ END = -1
 class Core:
     """A program, ready to run on the memory of one launch.
 
-    ``counts``: how often each block ran. ``machine.memory.traffic``: bytes moved so far.
+    ``workspace_bytes``: memory of the scratchpad that it needs. ``counts``: how often each block ran.
+    ``machine.memory.traffic``: bytes moved so far.
     """
 
     def __init__(
@@ -33,6 +34,7 @@ class Core:
         Raises UnsupportedOperation for an instruction that the emulator does not know.
         """
         self.machine = Machine(program, arguments, buffers)
+        self.workspace_bytes = program.scratch_bytes
         analysis = analyse(program, pointers)
         self.machine.unknown = analysis.unknown
         self.counts = [0] * len(program.blocks)

@@ -18,7 +18,7 @@ from ..assembler.program import Block, Instruction, Location, Register, Register
 from ..dialects.isa.alu import FloatBinary, FloatUnary, Fma
 from ..dialects.isa.base import Instruction as DialectInstruction
 from ..dialects.isa.base import Unit
-from ..target import LATENCIES, MATRIX_TILE
+from ..target import LATENCIES, MATRIX_TILE, VECTOR_LANES
 
 _MACHINE: Final = {
     "jump": Unit.CONTROL,
@@ -32,8 +32,13 @@ _MACHINE: Final = {
 
 BY_LANE: Final = frozenset(("gather", "scatter", "atomic.rmw", "atomic.cas", "atomic.poll"))
 
-PEAK_OPERATIONS: Final = max(2 * MATRIX_TILE[0] * MATRIX_TILE[1], 1)
-"""Arithmetic operations of one cycle of the matrix unit: a multiply and an add for each element of the tile."""
+PEAKS: Final = {"vector unit": 2 * VECTOR_LANES} | (
+    {"matrix unit": 2 * MATRIX_TILE[0] * MATRIX_TILE[1]} if MATRIX_TILE is not None else {}
+)
+"""Arithmetic operations of one cycle of a unit: a multiply and an add for each lane, or each element of the tile."""
+
+PEAK_OPERATIONS: Final = max(PEAKS.values())
+"""The most of one cycle."""
 
 
 @cache

@@ -52,9 +52,9 @@ def load(machine: Machine, instruction: Instruction) -> Step:
     return lambda: move(to, at(int(address[0]), size), size)
 
 
-@executes("store")
+@executes("store", "store.streaming")
 def store(machine: Machine, instruction: Instruction) -> Step:
-    value, address = machine.views(instruction)
+    value, address = machine.views(instruction)[:2]
     access = _Access(machine, instruction, instruction.operands[0])
     source, size, move, at = value.ctypes.data, value.nbytes, ctypes.memmove, access.at
     return lambda: move(at(int(address[0]), size), source, size)

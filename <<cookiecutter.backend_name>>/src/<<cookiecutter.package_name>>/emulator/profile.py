@@ -24,7 +24,10 @@ BOUNDS = {
 
 @dataclass
 class Profile:
-    """Of one kernel. ``busy`` and ``instructions`` are by unit, ``lines`` are cycles by source line."""
+    """Of one kernel. ``busy`` and ``instructions`` are by unit, ``lines`` are cycles by source line.
+
+    ``device_bytes`` and ``scratchpad_bytes`` were moved; a program needs ``workspace_bytes`` of the scratchpad.
+    """
 
     kernel: str
     launches: int = 0
@@ -32,6 +35,7 @@ class Profile:
     cycles: int = 0
     device_bytes: int = 0
     scratchpad_bytes: int = 0
+    workspace_bytes: int = 0
     operations: int = 0
     busy: dict[Unit, int] = field(default_factory=lambda: defaultdict(int))
     instructions: dict[Unit, int] = field(default_factory=lambda: defaultdict(int))
@@ -56,6 +60,7 @@ class Profile:
         self.programs += programs
         self.device_bytes += device_bytes
         self.scratchpad_bytes += core.machine.memory.traffic[SCRATCHPAD]
+        self.workspace_bytes = max(self.workspace_bytes, core.workspace_bytes)
         self.cycles += max(cycles, transfer_cycles(device_bytes))
 
     @property

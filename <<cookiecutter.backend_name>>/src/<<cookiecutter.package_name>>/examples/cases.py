@@ -13,7 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..runtime.array import DeviceArray
-from . import dropout, fused_attention, fused_softmax, grouped_gemm, layer_norm, libdevice, matmul, vector_add
+from . import (
+    causal_conv,
+    dropout,
+    fused_attention,
+    fused_softmax,
+    grouped_gemm,
+    layer_norm,
+    libdevice,
+    matmul,
+    persistent_matmul,
+    quantized_linear,
+    vector_add,
+)
 from .arrays import Array
 
 Values = NDArray[Any]
@@ -27,7 +39,8 @@ class Case:
     """One example on one set of data.
 
     ``run`` launches and gives the device's arrays, ``expected`` gives the right values, and ``peer`` is NumPy doing
-    the same work, for the clock. The error of a value is relative to ``max(1, |value|)``.
+    the same work, for the clock. The error of a value is relative to ``max(1, |value|)``. ``portable``: Triton's own
+    functions are all that it uses, so that every backend can run it.
     """
 
     kernel: str
@@ -37,6 +50,7 @@ class Case:
     expected: Callable[[], Sequence[Values]]
     peer: Callable[[], object]
     tolerance: float = field(default=0.0)
+    portable: bool = True
 
     def __post_init__(self) -> None:
         self.tolerance = self.tolerance or ROUNDING[self.dtype]
@@ -203,6 +217,52 @@ def grouped_gemm_case(sizes: Sequence[tuple[int, int, int]], dtype: str) -> Case
     )  # fmt: skip
 
 
+def persistent_matmul_case(m: int, n: int, k: int, dtype: str, **how: Any) -> Case:
+    """``how``: keywords of `persistent_matmul.run`."""
+    data = Data()
+    (a, left), (b, right) = data.between(-1, 1, [m, k], dtype), data.between(-1, 1, [k, n], dtype)
+    out = DeviceArray.empty([m, n], dtype)
+    return Case(
+        "persistent_matmul" + "".join(f" {name}" for name, value in how.items() if value is True),
+        by(m, n, k), dtype,
+        run=lambda: [persistent_matmul.run(a, b, out, **how)],
+        expected=lambda: [persistent_matmul.reference(left, right)],
+        peer=lambda: persistent_matmul.reference(left, right).astype(left.dtype, copy=False),
+        tolerance=ROUNDING[dtype] * (10 if dtype == "float32" else 1),
+    )  # fmt: skip
+
+
+def quantized_linear_case(m: int, n: int, k: int) -> Case:
+    data = Data()
+    (x, left), (w, right) = data.between(-128, 128, [m, k], "int8"), data.between(-128, 128, [k, n], "int8")
+    scale, scales = data.between(0.5 / 5400 / k**0.5, 1.5 / 5400 / k**0.5, [n], "float32")
+    bias, biases = data.normal([n], "float32")
+    y = DeviceArray.empty([m, n], "int8")
+    return Case(
+        "quantized_linear", by(m, n, k), "int8",
+        run=lambda: [quantized_linear.run(x, w, scale, bias, y)],
+        expected=lambda: [quantized_linear.reference(left, right, scales, biases)],
+        peer=lambda: quantized_linear.reference(left, right, scales, biases),
+        tolerance=1.0,  # a value that lies in the middle of two may be rounded to either
+        portable=False,
+    )  # fmt: skip
+
+
+def causal_conv_case(length: int, channels: int, taps: int, dtype: str) -> Case:
+    data = Data()
+    shapes = ([length, channels], [taps, channels], [channels])
+    (x, values), (weight, w), (bias, b) = (data.normal(shape, dtype) for shape in shapes)
+    y = DeviceArray.empty(x.shape, dtype)
+    wide_x, wide_w, wide_b = (part.astype(np.float32) for part in (values, w, b))
+    return Case(
+        "causal_conv", by(length, channels, taps), dtype,
+        run=lambda: [causal_conv.run(x, weight, bias, y)],
+        expected=lambda: [causal_conv.reference(wide_x, wide_w, wide_b)],
+        peer=lambda: causal_conv.reference(wide_x, wide_w, wide_b).astype(values.dtype, copy=False),
+        portable=False,
+    )  # fmt: skip
+
+
 def demo_cases() -> Iterator[Case]:
     """One or two cases an example, large enough for the clock and small enough for a short demo."""
     for dtype in ("float32", "bfloat16"):
@@ -221,3 +281,7 @@ def demo_cases() -> Iterator[Case]:
     for function in ("asin", "cbrt"):
         yield libdevice_case(function, 1_000_003, "float32")
     yield grouped_gemm_case([(512, 256, 128), (100, 300, 64), (256, 512, 70), (1, 17, 33)], "float16")
+    yield persistent_matmul_case(300, 520, 200, "float16")
+    yield quantized_linear_case(512, 512, 512)
+    for dtype in ("float32", "float16"):
+        yield causal_conv_case(4096, 250, 4, dtype)

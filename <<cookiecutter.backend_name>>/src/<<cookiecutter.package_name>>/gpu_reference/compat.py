@@ -6,6 +6,7 @@ The installed wheel's own CUDA backend is imported here and only here, and only 
 
 from __future__ import annotations
 
+import ctypes
 import functools
 from collections.abc import Callable
 from pathlib import Path
@@ -41,6 +42,17 @@ def compile_c(source: Path, name: str) -> Any:
         include_dirs=driver.include_dirs,
         libraries=driver.libraries,
     )
+
+
+def initialize_cuda() -> None:
+    """Set up CUDA's driver library, which the installed release does where it is asked whether it is active.
+
+    Raises OSError where there is no such library, RuntimeError where it finds no GPU.
+    """
+    library = ctypes.CDLL("libcuda.so.1")  # loaded already: the installed release's C code is linked with it
+    status = library.cuInit(0)
+    if status:
+        raise RuntimeError(f"cuInit says {status}")
 
 
 @functools.cache

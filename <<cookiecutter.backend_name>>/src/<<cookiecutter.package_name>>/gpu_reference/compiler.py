@@ -111,10 +111,10 @@ def ptx_version(options: Any, chip: Any) -> int:
 
 def make_ttir(module: Any, metadata: dict[str, Any], kernel: Kernel) -> Any:
     """Triton's target-independent passes."""
-    from .passes import run_stage
+    from .passes import run_module_text_stage, run_stage
 
     run_stage("ttir", module, kernel)
-    return module
+    return run_module_text_stage("ttir-text", module, kernel)
 
 
 def make_ttgir(module: Any, metadata: dict[str, Any], kernel: Kernel) -> Any:

@@ -28,7 +28,7 @@ class Driver(DriverBase):
         """Raises InstallationError where CUDA's driver library or a C compiler is missing."""
         super().__init__()
         self.installed = open_installed_driver()
-        self.utils = self.installed.utils
+        self.utils = Utilities(self.installed.utils)
         self.get_device_capability = self.installed.get_device_capability
         self.get_current_stream = self.installed.get_current_stream
         self.set_current_device = self.installed.set_current_device
@@ -95,13 +95,32 @@ class Driver(DriverBase):
         return args
 
 
+class Utilities:
+    """What Triton asks of a driver's ``utils``: the installed release answers."""
+
+    def __init__(self, installed: Any) -> None:
+        self._installed = installed
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._installed, name)
+
+    def unload_module(self, module: Any) -> None:
+        """Triton 3.8 and later calls this when a kernel is dropped, of the driver that is active by then. A module of
+        CUDA is a number; another device's stays as it is."""
+        if isinstance(module, int):
+            self._installed.unload_module(module)
+
+
 def open_installed_driver() -> Any:
     """An instance of the installed release's CUDA driver. Raises InstallationError with the reason if there is none."""
     from ..errors import InstallationError
-    from .compat import installed_driver
+    from .compat import initialize_cuda, installed_driver
 
     try:
-        return installed_driver().CudaDriver()
+        driver = installed_driver().CudaDriver()
+        if "torch" not in sys.modules:  # torch does it when it first needs a GPU
+            initialize_cuda()
+        return driver
     except Exception as error:
         reason = " ".join(str(error).split())
         raise InstallationError(

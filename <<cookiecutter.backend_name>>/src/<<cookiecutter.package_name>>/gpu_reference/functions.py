@@ -9,7 +9,8 @@ of types::
         ret float %clipped
     ''')
 
-The body is inlined and optimized with the kernel. It may be inline PTX (``call float asm ...``).
+The body is inlined and optimized with the kernel. It may call intrinsics, and functions of CUDA's libdevice
+(``@__nv_expf``), or be inline PTX (``call float asm ...``).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from __future__ import annotations
 import hashlib
 import re
 import tempfile
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,10 +27,23 @@ from ..errors import UnsupportedOperation
 PREFIX: Final = "math."
 """Of the symbols, as `lowering.extern_elementwise` has it."""
 
-TYPES: Final = {"f": "float", "d": "double", "i": "i32", "l": "i64", "u": "i32", "v": "i64", "b": "i1"}
+TYPES: Final = {
+    "f": "float",
+    "d": "double",
+    "c": "i8",
+    "s": "i16",
+    "i": "i32",
+    "l": "i64",
+    "u": "i32",
+    "v": "i64",
+    "b": "i1",
+}
 """Letters of a signature -> LLVM's types; the letters are those of `language.extern`."""
 
 _CALLED = re.compile(rf"^declare .*?(\w+) @({re.escape(PREFIX)}[\w.]+)\(([^)]*)\)", re.MULTILINE)
+
+_CALLS = re.compile(r"call (\w+) (@(?:llvm\.|__nv_)[\w.]+)\(([^)]*)\)")
+"""Of intrinsics and of functions of libdevice."""
 
 _bodies: dict[str, str] = {}
 """The first line of a definition, without ``define`` -> the body."""
@@ -50,8 +65,20 @@ def _header(result: str, symbol: str, arguments: list[str]) -> str:
     return f"{result} @{symbol}({', '.join(arguments)})"
 
 
+def _define_own() -> None:
+    """The functions of ``language/elementwise.py``."""
+    import_module(f"{__package__}.unit_functions")
+
+
+def _declaration(call: tuple[str, str, str]) -> str:
+    result, symbol, operands = call
+    types = ", ".join(operand.split()[0] for operand in operands.split(",") if operand.strip())
+    return f"declare {result} {symbol}({types})"
+
+
 def fingerprint() -> str:
     """Changes with every definition."""
+    _define_own()
     return hashlib.sha256(repr(sorted(_bodies.items())).encode()).hexdigest()
 
 
@@ -59,6 +86,7 @@ def link_functions(module: Any) -> None:
     """Define the vendor's functions that an LLVM module calls. Raises UnsupportedOperation for one that has no body."""
     from triton._C.libtriton import llvm, nvidia
 
+    _define_own()
     if not nvidia.has_extern_deps(module):
         return
     called = [
@@ -75,10 +103,8 @@ def link_functions(module: Any) -> None:
     if not called:
         return
     text = "\n".join(f"define {header} alwaysinline {{\n{_bodies[header]}\n}}" for header in called)
-    intrinsics = sorted(set(re.findall(r"call (\w+) (@llvm\.[\w.]+)\(([^)]*)\)", text)))
-    for result, symbol, operands in intrinsics:
-        types = ", ".join(operand.split()[0] for operand in operands.split(",") if operand.strip())
-        text += f"\ndeclare {result} {symbol}({types})"
+    for declaration in sorted(set(map(_declaration, _CALLS.findall(text)))):
+        text += f"\n{declaration}"
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "functions.ll")
         file.write_text(text + "\n", encoding="utf-8")

@@ -12,3 +12,6 @@ WARP_SIZE: Final = 32
 
 DISABLE_VARIABLE: Final = f"{ENV_PREFIX}_GPU_DISABLE_PASSES"
 """Environment variable: comma-separated names of passes that are left out, Triton's own included."""
+
+ENABLE_VARIABLE: Final = f"{ENV_PREFIX}_GPU_ENABLE_PASSES"
+"""Environment variable: comma-separated names of passes of this package that run only where they are asked for."""

@@ -14,17 +14,21 @@ cache key.
 from __future__ import annotations
 
 import functools
+import importlib
+import tempfile
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final
 
 from ..errors import BackendError, CompileError
-from ..passes.registry import Pass, Registry
+from ..passes.registry import Pass, PassError, Registry, names_in
 from . import compat, stages
-from .names import DISABLE_VARIABLE, GPU_BACKEND_NAME
+from .names import DISABLE_VARIABLE, ENABLE_VARIABLE, GPU_BACKEND_NAME
 
 STAGES: Final[dict[str, str]] = {
     "ttir": "run(pass_manager, kernel): adds passes that make the final TTIR",
+    "ttir-text": "run(text, kernel) -> text: the final TTIR, which is parsed again where it changed",
     "ttgir": "run(pass_manager, kernel): adds passes from TTIR to TTGIR, the level of layouts and pipelining",
     "gluon": "run(pass_manager, kernel): adds passes from Gluon's IR, which starts with layouts, to TTGIR",
     "lowering": "run(pass_manager, kernel): adds passes from TTGIR to MLIR's LLVM dialect",
@@ -35,6 +39,9 @@ STAGES: Final[dict[str, str]] = {
 
 REGISTRY: Final = Registry(STAGES, DISABLE_VARIABLE)
 register_pass = REGISTRY.register
+
+OPTIONAL: Final = {"unmask-interior": ("ttir-text", "interior", "unmask_interior")}
+"""Passes of this package that are off until somebody asks for them -> stage, module, function. Why, its module says."""
 
 _loading = threading.Lock()
 
@@ -54,7 +61,28 @@ def _load_passes() -> None:
             add = compat.find_pass(step.path)
             if add is not None and step.exists():
                 REGISTRY.register(stage=stage, name=step.name)(adder(step, add))
+    for name in sorted(names_in(ENABLE_VARIABLE)):
+        _enable(name)
     load_all()
+
+
+def enable_pass(name: str) -> None:
+    """Switch one of `OPTIONAL` on in this process, for what is compiled from here on. Raises PassError for others."""
+    load_passes()
+    with _loading:
+        _enable(name)
+
+
+def _enable(name: str) -> None:
+    if name not in OPTIONAL:
+        raise PassError(
+            f"{GPU_BACKEND_NAME}: there is no optional pass {name!r}; there are {', '.join(OPTIONAL)} "
+            f"({ENABLE_VARIABLE}, enable_pass)"
+        )
+    stage, module, function = OPTIONAL[name]
+    REGISTRY.register(stage=stage, name=name)(
+        getattr(importlib.import_module(f".{module}", __package__), function)
+    )
 
 
 def adder(step: stages.Step, add: Callable[..., None]) -> Callable[[Any, stages.Kernel], None]:
@@ -94,6 +122,31 @@ def run_text_stage(stage: str, text: str, kernel: stages.Kernel) -> str:
             )
         text = result
     return text
+
+
+def run_module_text_stage(stage: str, module: Any, kernel: stages.Kernel) -> Any:
+    """Run the passes of a stage on a libtriton module's text; the module of what comes out. Raises CompileError."""
+    from triton._C.libtriton import ir
+
+    load_passes()
+    if not REGISTRY.enabled(stage):
+        return module
+    before = str(module)
+    after = run_text_stage(stage, before, kernel)
+    if after == before:
+        return module
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, f"{stage}.mlir")
+        file.write_text(after, encoding="utf-8")
+        try:
+            changed = ir.parse_mlir_module(str(file), module.context)
+        except RuntimeError as error:
+            names = ", ".join(p.name for p in REGISTRY.enabled(stage))
+            raise CompileError(
+                f"what {GPU_BACKEND_NAME}'s passes of stage {stage!r} ({names}) wrote is no TTIR: {error}\n{after}"
+            ) from error
+    changed.context = module.context
+    return changed
 
 
 def _call(p: Pass, *arguments: Any) -> Any:

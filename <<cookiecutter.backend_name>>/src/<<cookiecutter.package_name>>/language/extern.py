@@ -18,6 +18,8 @@ from ..lowering.extern_elementwise import PREFIX, lower_function
 TYPES: Final[dict[str, Any]] = {
     "f": core.float32,
     "d": core.float64,
+    "c": core.int8,
+    "s": core.int16,
     "i": core.int32,
     "l": core.int64,
     "u": core.uint32,

@@ -10,6 +10,7 @@ allowed. Loads take a lower bound for their level; everything with an effect goe
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import (
@@ -145,6 +146,9 @@ class Builder:
         element = element_of(ty)
         if isinstance(element, IntegerType):
             signed = wrapped(int(value), element)
+            known = self._memo[0].get((lanes.Const, ty, signed))  # an attribute costs more than all the rest
+            if known is not None:
+                return known
             attr: Attribute = IntegerAttr(signed, element)
             result = self.emit(lanes.Const, [], ty, {"value": attr}, key=(signed,))
             if ty is element:
@@ -163,6 +167,8 @@ class Builder:
         """A constant given as an attribute of the element type."""
         if isinstance(attr, IntegerAttr):
             return self.const(attr.value.data, ty)
+        if isinstance(attr, FloatAttr) and element_of(ty).name.startswith("f8"):
+            return self.const(attr.value.data, ty)
         return self.emit(lanes.Const, [], ty, {"value": attr}, key=(attr,))
 
     def lane_const(self, values: Sequence[int], element: Attribute) -> SSAValue:
@@ -170,10 +176,9 @@ class Builder:
         values = [wrapped(number, element) for number in values]
         if len(set(values)) == 1:
             return self.const(values[0], vector(len(values), element))
-        attr = DenseArrayBase.from_list(i64, values)
-        return self.emit(
-            lanes.LaneConst, [], VectorType(element, [len(values)]), {"values": attr}, key=tuple(values)
-        )
+        pattern = tuple(values)
+        properties = {"values": lane_numbers(pattern)}
+        return self.emit(lanes.LaneConst, [], VectorType(element, [len(values)]), properties, key=pattern)
 
     def known(self, value: SSAValue | int) -> int | None:
         """The integer that `value` is known to be, if it is a scalar constant."""
@@ -225,7 +230,11 @@ class Builder:
 
     def cmpi(self, predicate: int, a: SSAValue, b: SSAValue) -> SSAValue:
         return self.emit(
-            alu.CmpI, [a, b], like(a.type, i1), {"predicate": alu.predicate_attr(predicate)}, key=(predicate,)
+            alu.CmpI,
+            [a, b],
+            like(a.type, i1),
+            {"predicate": alu.INTEGER_COMPARISONS[predicate]},
+            key=(int(predicate),),
         )
 
     # --- lanes --------------------------------------------------------------------------------------------------
@@ -246,8 +255,8 @@ class Builder:
     def shuffle(self, lhs: SSAValue, rhs: SSAValue, picked: Sequence[int]) -> SSAValue:
         """The lanes `picked` of ``lhs ++ rhs``."""
         result = vector(len(picked), element_of(lhs.type))
-        attr = DenseArrayBase.from_list(i64, picked)
-        return self.emit(lanes.Shuffle, [lhs, rhs], result, {"lanes": attr}, key=tuple(picked))
+        pattern = tuple(picked)
+        return self.emit(lanes.Shuffle, [lhs, rhs], result, {"lanes": lane_numbers(pattern)}, key=pattern)
 
     def scratch(self, offset: int) -> SSAValue:
         """Address of byte `offset` of the workspace."""
@@ -283,6 +292,12 @@ class Builder:
         )
         self.insert(op)
         return list(op.results)
+
+
+@lru_cache(maxsize=256)
+def lane_numbers(values: tuple[int, ...]) -> DenseArrayBase[IntegerType]:
+    """As an attribute, which takes long to make: 64 lanes half a millisecond."""
+    return DenseArrayBase.from_list(i64, values)
 
 
 def wrapped(number: int, element: Attribute) -> int:

@@ -5,14 +5,21 @@ from __future__ import annotations
 from xdsl.ir import Operation
 from xdsl.traits import Pure
 
-from ..dialects.isa import INSTRUCTIONS, memory
+from ..dialects.isa import memory
 
-PURE = tuple(
-    instruction
-    for instruction in INSTRUCTIONS
-    if instruction.has_trait(Pure) or instruction in (memory.Load, memory.LoadMasked, memory.Gather)
-)
-"""Instructions without effects. (A load that nobody uses need not happen.)"""
+LOADS = (memory.Load, memory.LoadMasked, memory.Gather)
+"""A load that nobody uses need not happen."""
+
+
+_pure: dict[type[Operation], bool] = {}
+
+
+def is_pure(instruction: type[Operation]) -> bool:
+    """Whether an instruction, of this package or of another, has no effect beside its results."""
+    known = _pure.get(instruction)
+    if known is None:
+        known = _pure[instruction] = issubclass(instruction, LOADS) or instruction.has_trait(Pure)
+    return known
 
 
 def remove_unused(root: Operation) -> None:
@@ -23,6 +30,11 @@ def remove_unused(root: Operation) -> None:
             while op is not None:
                 before = op.prev_op
                 remove_unused(op)
-                if isinstance(op, PURE) and all(not result.uses.get_length() for result in op.results):
+                # (A terminator can be pure, too, but has no results.)
+                if (
+                    op.results
+                    and is_pure(type(op))
+                    and all(not result.uses.get_length() for result in op.results)
+                ):
                     block.erase_op(op)
                 op = before

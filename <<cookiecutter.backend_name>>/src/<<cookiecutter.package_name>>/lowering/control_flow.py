@@ -16,6 +16,7 @@ from ..dialects.tt import constant_value
 from .aliasing import disturbs, reads
 from .elementwise import register_element
 from .kernel import Handler, KernelLowering
+from .order import op_list
 from .tiles import Buffer, Linear, Tile, as_linear, is_integer
 
 
@@ -296,11 +297,6 @@ def all_blocks(region: Region) -> Iterable[Block]:
         for op in block.ops:
             for inner in op.regions:
                 yield from all_blocks(inner)
-
-
-def op_list(block: Block) -> list[Operation]:
-    """The operations of a block but for its terminator."""
-    return list(block.ops)[:-1]
 
 
 HANDLERS: dict[str, Handler] = {

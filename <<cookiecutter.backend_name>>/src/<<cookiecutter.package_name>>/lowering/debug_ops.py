@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import ceil, log10
 
-from xdsl.dialects.builtin import Float64Type, IntegerAttr, IntegerType, StringAttr, f32, i32, i64
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, StringAttr, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ..dialects.isa import control, convert
@@ -110,10 +110,7 @@ def formatted(
     if isinstance(pointee, PointerType):
         return "%p", value
     if is_float(element) and not hexadecimal:
-        value = widen(b, value)
-        if value.type == f32:
-            value = b.emit(convert.ExtF, [value], Float64Type())
-        return "%f", value
+        return "%f", widen(b, value)
     bits = byte_width(element) * 8
     if is_float(element):
         value = b.emit(convert.Bitcast, [value], IntegerType(bits))

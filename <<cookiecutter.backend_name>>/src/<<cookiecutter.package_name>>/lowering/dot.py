@@ -1,4 +1,7 @@
-"""``tt.dot`` on the matrix unit: operands as dense scratchpad tiles, one ``mma`` per tile of the accumulator."""
+"""``tt.dot`` on the matrix unit: operands as dense scratchpad tiles, one ``mma`` per tile of the accumulator.
+
+For a machine without the unit ``passes/expand_matrix.py`` turns them into vector multiply-adds.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,6 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ..codegen.host import HostFeatures
 from ..dialects.isa import matrix
-from ..target import MATRIX_TILE
 from .aliasing import disturbs, overlap
 from .elementwise import byte_width, is_float, round_to
 from .kernel import Handler, KernelLowering
@@ -37,7 +39,7 @@ def compute_types(
     k: KernelLowering, op: Operation, a: Attribute, b: Attribute, c: Attribute
 ) -> tuple[Attribute, Attribute]:
     """What the matrix unit multiplies and accumulates in."""
-    if a == b == bf16 and c == f32 and HostFeatures.current().multiplies_bf16:
+    if a == b == bf16 and c == f32 and matrix.has_unit_for("f32") and HostFeatures.current().multiplies_bf16:
         return a, f32
     if is_float(a) and is_float(b) and is_float(c):
         wide = Float64Type() if isinstance(a, Float64Type) else f32
@@ -121,7 +123,7 @@ def multiply(
     b = k.b
     *batch, rows, depth = a.shape
     columns = c.shape[-1]
-    tile_m, tile_n, _ = MATRIX_TILE
+    tile_m, tile_n, _ = matrix.tile_of(str(acc_type))
     size, acc_size = byte_width(operand_type), byte_width(acc_type)
     addresses = [b.scratch(buffer.offset) for buffer in (acc, a, c)]
     steps = [rows * columns * acc_size, rows * depth * size, depth * columns * size]

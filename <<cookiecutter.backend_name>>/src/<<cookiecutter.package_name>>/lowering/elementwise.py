@@ -136,7 +136,7 @@ def to_odd_f32(b: Builder, value: SSAValue) -> SSAValue:
     single, bits = like(value.type, f32), like(value.type, i32)
     towards_zero = b.emit(convert.TruncF, [value], single, {"rounding": StringAttr("rtz")}, key=("rtz",))
     exact = b.emit(convert.ExtF, [towards_zero], value.type)
-    attr = {"predicate": alu.predicate_attr(CmpFPredicate.ONE)}
+    attr = {"predicate": alu.FLOAT_COMPARISONS[CmpFPredicate.ONE]}
     inexact = b.emit(alu.CmpF, [value, exact], like(value.type, i1), attr, key=(int(CmpFPredicate.ONE),))
     pattern = b.emit(convert.Bitcast, [towards_zero], bits)
     odd = b.emit(alu.Or, [pattern, b.emit(convert.ExtU, [inexact], bits)], bits)
@@ -293,7 +293,7 @@ def compare_float(op: Operation) -> Recipe:
 
     def compute(b: Builder, args: Values) -> SSAValue:
         wide = [widen(b, arg) for arg in args]
-        attr = {"predicate": alu.predicate_attr(predicate)}
+        attr = {"predicate": alu.FLOAT_COMPARISONS[predicate]}
         return b.emit(alu.CmpF, wide, like(wide[0].type, i1), attr, key=(predicate,))
 
     return Recipe(compute)

@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import IntegerAttr, StringAttr, i1, i8, i64
 from xdsl.ir import Attribute, SSAValue
 
 from ..dialects.isa import alu, convert, memory
+from ..dialects.isa.addresses import distance
 from ..dialects.isa.base import element_of, lanes_of, vector
 from ..dialects.tt_enums import CmpIPredicate
 from .builder import Builder
@@ -81,8 +82,9 @@ class Evaluator:
         self._values: dict[tuple[object, ...], SSAValue] = {}
         self._conjuncts: dict[int, list[Tile]] = {}
         self._kept: list[Tile] = []
-        self.assumed: set[int] = set()
-        """ids of mask conjuncts that hold for every lane of the loop under construction."""
+        self.assumed: dict[int, tuple[tuple[int, Index], ...]] = {}
+        """id of each mask conjunct that holds in every lane of the loop under construction -> at which points: those
+        that lie so along the dimensions named."""
 
     # --- values -----------------------------------------------------------------------------------------------
 
@@ -97,6 +99,9 @@ class Evaluator:
                 return self.value(tile.source, self.through(tile, point))
             case _:
                 pass
+        place = self.assumed.get(id(tile))
+        if place is not None and all(point[dim] == index for dim, index in place):
+            return self.b.const(1, i1)
         key = (id(tile), point, len(self.assumed))
         known = self._values.get(key)
         if known is None:
@@ -121,6 +126,8 @@ class Evaluator:
             case Loaded():
                 return self._load(tile, point)
             case Elementwise():
+                if tile.name == "arith.select" and self.b.known(self.value(tile.operands[0], point)):
+                    return self.value(tile.operands[1], point)
                 return self.apply(tile, [self.value(operand, point) for operand in tile.operands])
             case _:
                 raise AssertionError(f"no evaluation for {type(tile).__name__}")
@@ -220,7 +227,8 @@ class Evaluator:
         if not where.is_contiguous(size) or count * size > FARTHEST or b.level_of(where.scalar) < b.depth:
             return
         later = self.lookahead.after(where.scalar)
-        if later is not None:
+        # The processor itself goes on reading where the tile ends.
+        if later is not None and distance(where.scalar, later) != count * size:
             properties = {"intent": StringAttr(intent), "size": IntegerAttr(self.width * size, i64)}
             b.effect(memory.Prefetch, [later], properties)
 
@@ -257,6 +265,14 @@ class Evaluator:
             filler = b.splat(other, self.width) if other is not None else b.const(0, result)
             operands = [where.scalar, b.splat(mask, self.width), filler]
             return b.load(memory.LoadMasked, operands, result, not_above=level)
+        if mask is None and where.computed is None and where.constant is not None:
+            first, order = min(where.constant), where.constant
+            span = len({*order})
+            if span > 1 and {*order} == {*range(first, first + span * size, size)}:
+                # One stretch of memory, in another order or several times.
+                start = b.addi(where.scalar, b.const(first, i64))
+                raw = b.load(memory.Load, [start], vector(span, element), not_above=level)
+                return b.shuffle(raw, raw, [(offset - first) // size for offset in order])
         filler = b.splat(other, self.width) if other is not None else b.const(0, result)
         predicate = mask if mask is not None else b.const(1, i1)
         operands = [b.splat(self._combined(where), self.width), b.splat(predicate, self.width), filler]

@@ -1,4 +1,4 @@
-"""``tt.extern_elementwise``: calls of libdevice's functions (``language/libdevice.py``) as instructions."""
+"""``tt.extern_elementwise``: calls of the functions for kernels (``language/``) as instructions."""
 
 from __future__ import annotations
 
@@ -13,8 +13,13 @@ from ..extensions import note
 from .extern_functions import FUNCTIONS
 from .extern_integers import INTEGERS
 from .extern_rounding import ROUNDING
+from .extern_units import UNITS
 
 PREFIX: Final = "math."
+"""Of the symbols of lane-wise functions."""
+
+SHIFT: Final = "block.shift."
+"""Symbol of a shift (`block_functions.py`), before ``AXIS.BY``. It is not lane-wise."""
 
 INSTRUCTIONS: Final[dict[str, type[Operation]]] = {
     "add_rn": alu.AddF,
@@ -59,7 +64,7 @@ LIBRARY: Final = frozenset(
 )
 """Functions that the target's math library has under the same name (``codegen/math_library.py``)."""
 
-RULES: Final[dict[str, Rule]] = {**INTEGERS, **ROUNDING, **FUNCTIONS}
+RULES: Final[dict[str, Rule]] = {**INTEGERS, **ROUNDING, **FUNCTIONS, **UNITS}
 """The others: a formula each."""
 
 

@@ -34,7 +34,7 @@ def multiply_add_to_odd(b: Builder, args: Sequence[SSAValue]) -> SSAValue:
 
     bits, error_bits = (b.emit(convert.Bitcast, [value], words) for value in (total, error))
     one, zero = b.const(1, words), b.const(0, words)
-    attr = {"predicate": alu.predicate_attr(ORDERED_AND_DIFFERENT)}
+    attr = {"predicate": alu.FLOAT_COMPARISONS[ORDERED_AND_DIFFERENT]}
     inexact = b.emit(
         alu.CmpF,
         [error, b.const(0.0, wide)],

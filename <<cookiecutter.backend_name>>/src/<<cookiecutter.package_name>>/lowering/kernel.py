@@ -37,6 +37,10 @@ class KernelLowering:
         self.tiles: dict[SSAValue, Tile] = {}
         self._scalars: dict[SSAValue, SSAValue] = {}
         self._cells: dict[SSAValue, Buffer] = {}
+        self.margins: dict[Operation, Buffer] = {}
+        """Where the operand of a shift lies in the scratchpad, with margins (`block_functions.py`)."""
+        self.lowered: set[Operation] = set()
+        """Operations that an earlier one was lowered together with."""
         self.traps: list[ArrayAttr[Attribute]] = []
 
     # --- values -------------------------------------------------------------------------------------------
@@ -112,6 +116,8 @@ class KernelLowering:
     def lower_ops(self, ops: Iterable[Operation]) -> None:
         """Lowers the operations of a block, but for its terminator, in order."""
         for op in ops:
+            if op in self.lowered:
+                continue
             handler = self.handlers.get(op.name)
             if handler is None:
                 raise self.unsupported(op, f"operation '{op.name}' is not lowered")

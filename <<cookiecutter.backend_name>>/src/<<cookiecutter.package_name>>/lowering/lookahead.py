@@ -8,9 +8,9 @@ this one.
 from __future__ import annotations
 
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
-from xdsl.traits import Pure
 
-from ..dialects.isa import alu, control
+from ..dialects.isa import alu, control, lanes
+from ..dialects.isa.addresses import LINEAR
 from .builder import Builder
 
 FARTHEST = 8 * 1024
@@ -71,7 +71,7 @@ class Lookahead:
         if known is not None:
             return known
         op = value.owner
-        if isinstance(op, Operation) and op.operands and op.has_trait(Pure):
+        if isinstance(op, LINEAR):
             operands = [self._rebuilt(operand, moved) for operand in op.operands]
             if any(new is not old for new, old in zip(operands, op.operands, strict=True)):
                 key: tuple[Attribute, ...] = tuple(op.properties.values())
@@ -81,7 +81,10 @@ class Lookahead:
 
 
 def leaves(value: SSAValue) -> set[SSAValue]:
-    """What a register is computed from by pure instructions, constants left out."""
+    """What a register is computed from, so that it moves on when they do; constants left out.
+
+    A remainder is none of that: what is addressed by one comes around again, and is in a cache already.
+    """
     found: set[SSAValue] = set()
     seen: set[SSAValue] = set()
     todo = [value]
@@ -91,10 +94,10 @@ def leaves(value: SSAValue) -> set[SSAValue]:
             continue
         seen.add(current)
         op = current.owner
-        if not isinstance(op, Operation) or is_first_coordinate(current) or not op.has_trait(Pure):
-            found.add(current)
-        else:
+        if isinstance(op, LINEAR):
             todo.extend(op.operands)
+        elif not isinstance(op, lanes.Const):
+            found.add(current)
     return found
 
 

@@ -19,16 +19,28 @@ from xdsl.ir import Block, Operation, Region
 from ..dialects.isa import control
 from ..errors import UnsupportedOperation
 from ..frontend.locations import location_of
-from . import control_flow, debug_ops, dot, dot_scaled, memory_ops, reduce_ops, simple_ops, unstructured
+from ..target import SCRATCHPAD_BYTES, SCRATCHPAD_OVERFLOWS
+from . import (
+    block_functions,
+    control_flow,
+    debug_ops,
+    dot,
+    dot_scaled,
+    memory_ops,
+    reduce_ops,
+    simple_ops,
+    unstructured,
+)
 from .cleanup import remove_unused
-from .control_flow import op_list
 from .elementwise import register_element
 from .inline import inline_calls
 from .kernel import Handler, KernelLowering
+from .order import op_list
 from .unstructured import lower_blocks
 
 HANDLERS: dict[str, Handler] = {
     **simple_ops.HANDLERS,
+    **block_functions.HANDLERS,
     **memory_ops.HANDLERS,
     **reduce_ops.HANDLERS,
     **dot.HANDLERS,
@@ -106,7 +118,12 @@ def lower_kernel(function: Operation, threads: int) -> control.Kernel:
         regions=[region],
     )
     remove_unused(kernel)
-    kernel.scratch_bytes = IntegerAttr(k.scratch.share_memory(kernel), i64)
+    needed = k.scratch.share_memory(kernel)
+    if needed > SCRATCHPAD_BYTES and not SCRATCHPAD_OVERFLOWS:
+        from ..resources import OutOfScratchpad
+
+        raise OutOfScratchpad(needed, SCRATCHPAD_BYTES, "bytes of scratchpad", location_of(function))
+    kernel.scratch_bytes = IntegerAttr(needed, i64)
     return kernel
 
 

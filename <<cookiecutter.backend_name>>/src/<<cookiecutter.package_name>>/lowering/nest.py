@@ -267,9 +267,7 @@ class Nest:
         if dim == self.plan.vector_dim and start == 0 and not self.e.assumed:
             bound, assumed = self._bound(dim)
             if bound is not None:
-                self.e.assumed = assumed
-                carried = self._loop(dim, carried, body, first, bound)
-                self.e.assumed = set()
+                carried = self._loop(dim, carried, body, first, bound, assumed)
                 first = bound
         return self._loop(dim, carried, body, first, last)
 
@@ -280,16 +278,26 @@ class Nest:
         body: Callable[[list[SSAValue]], list[SSAValue]],
         first: SSAValue,
         last: SSAValue,
+        assumed: Sequence[tuple[int, Sequence[tuple[int, int]]]] = (),
     ) -> list[SSAValue]:
         b = self.b
         index, values = b.open_loop([value.type for value in carried])
         self.point[dim] = Index(index, self.plan.lanes[dim])
+        outside = self.e.assumed
+        if assumed:
+            self.e.assumed = {
+                mask: tuple((own, self.point[dim]) for own, dim in dims) for mask, dims in assumed
+            }
         results = body(values)
+        self.e.assumed = outside
         self.point[dim] = Index(b.const(0, i64), self.plan.lanes[dim])
         return b.close_loop(first, last, b.const(self.plan.steps[dim], i64), carried, results)
 
-    def _bound(self, dim: int) -> tuple[SSAValue | None, set[int]]:
-        """The largest multiple of the step below which every bounding mask holds, and the masks it stands for."""
+    def _bound(self, dim: int) -> tuple[SSAValue | None, list[tuple[int, list[tuple[int, int]]]]]:
+        """The largest multiple of the step below which every bounding mask holds, and the masks it stands for.
+
+        Of a mask: its id, and the pairs of a dimension along which it varies and that of the nest.
+        """
         b, e = self.b, self.e
         pending = self.plan.order[self.plan.order.index(dim) + 1 :]
         maps: dict[int, set[DimMap]] = {}
@@ -297,7 +305,7 @@ class Nest:
             for conjunct in e.conjuncts(mask):
                 maps.setdefault(id(conjunct), set()).add(dims)
         limit: SSAValue | None = None
-        assumed: set[int] = set()
+        assumed: dict[int, list[tuple[int, int]]] = {}
         extent, step = self.shape[dim], self.plan.steps[dim]
         for mask, dims in self.masks:
             along = dims.index(dim) if dim in dims else None
@@ -321,12 +329,14 @@ class Nest:
                     count = e.lanes_in_bounds(conjunct, point, along, extent)
                 if count is None:
                     continue
-                assumed.add(id(conjunct))
+                assumed[id(conjunct)] = [
+                    (s, d) for s, d in enumerate(dims) if d is not None and depends_on(conjunct, s)
+                ]
                 limit = count if limit is None else b.emit(alu.MinS, [limit, count], i64)
         if limit is None:
-            return None, set()
+            return None, []
         limit = b.emit(alu.MinS, [b.emit(alu.MaxS, [limit, b.const(0, i64)], i64), b.const(extent, i64)], i64)
-        return b.emit(alu.And, [limit, b.const(-step, i64)], i64), assumed
+        return b.emit(alu.And, [limit, b.const(-step, i64)], i64), list(assumed.items())
 
     # --- reductions ---------------------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from .builder import Builder
 from .combine import Combine
 from .elementwise import byte_width, register_element, shape_of
 from .evaluate import Evaluator, Index
+from .exchange import exchange_of, lower_exchange
 from .kernel import Handler, KernelLowering
 from .memory_ops import int_property
 from .roots import Reduction
@@ -20,6 +21,10 @@ from .tiles import Elementwise, Linear, Loaded, Tile, Uniform
 
 
 def reduce(k: KernelLowering, op: Operation) -> None:
+    exchange = exchange_of(op)
+    if exchange is not None:
+        lower_exchange(k, exchange)
+        return
     axis = int_property(op, "axis")
     tiles = [k.tile(operand) for operand in op.operands]
     combine = Combine(op.regions[0].block, k.scalar)

@@ -81,6 +81,15 @@ class Scheduler:
         self._emit([keep])
         return keep.buffer
 
+    def keep_in(self, tile: Tile, buffer: Buffer) -> None:
+        """Writes `tile` to a given buffer, which nothing else may be written to. It is read from there from now on."""
+        self.flush()
+        if not isinstance(tile, Node) or tile.buffer is not None:
+            self.write([(tile, buffer)])
+            return
+        self.liveness.finish_value(tile.value)
+        self._emit([Keep(tile.shape, None, tile, buffer)])
+
     def write(self, pairs: Iterable[tuple[Tile, Buffer]]) -> None:
         """Writes tiles to given buffers: one nest per shape."""
         self.flush()

@@ -21,6 +21,11 @@ from .tiles import Buffer, Shape, row_major
 ALIGNMENT = 64
 """Buffers start on a cache line, which is also the widest vector register of the reference device."""
 
+PAGE = 4096
+SKEW = 5 * ALIGNMENT
+"""Buffers as long as pages are set apart by this. Without it, the same element of each buffer, and of rows in device
+memory that are as long, would be in the same set of a first-level cache of eight or twelve ways."""
+
 ACCESSES = tuple(
     op
     for family in (memory, matrix)
@@ -52,7 +57,8 @@ class Scratch:
             strides = tuple(packed[order.index(d)] for d in range(len(shape)))
         offset = self.top
         self.offsets.append(offset)
-        self.top += aligned(byte_width(element) * prod(shape))
+        size = aligned(byte_width(element) * prod(shape))
+        self.top += size + SKEW if size % PAGE == 0 else size
         return Buffer(shape, element, offset, strides, owner)
 
     def share_memory(self, kernel: control.Kernel) -> int:
@@ -105,6 +111,7 @@ class Lifetimes:
         self.addresses: list[memory.ScratchAddress] = []
         self._position: dict[Operation, int] = {}
         self._end: dict[Operation, int] = {}
+        """The position behind what is inside of an operation: that of the next one."""
         self._count = 0
         for block in kernel.body.blocks:
             self._number(block)
@@ -144,7 +151,7 @@ class Lifetimes:
             grown = False
             for loop in loops:
                 start, end = self._position[loop], self._end[loop]
-                inside = start <= span.first and span.last <= end
+                inside = start <= span.first and span.last < end
                 if not inside and (span.first > start or span.last < end):
                     span.first, span.last = min(span.first, start), max(span.last, end)
                     grown = True

@@ -1,27 +1,27 @@
-"""Expands the special-function unit's instructions, and calls of the math library, for a target that has neither.
+"""Expands special functions that the target lacks (``SPECIAL_FUNCTIONS``), and calls of the math library.
 
 f32 becomes plain arithmetic: the instructions by ``special_f32.py``, calls (`alu.MathCall`) by ``library_f32.py`` and
-``library_wide.py``. f64 becomes, or stays, a call, lane by lane. A target that has hardware for some of these functions
-drops them from `FORMULAS` or `LIBRARY` and emits its own instruction. Both tables are here rather than in the lowering,
+``library_wide.py``. f64 becomes, or stays, a call, lane by lane. The tables are here rather than in the lowering,
 so that up to this pass a function is one instruction, whoever asks for it: libdevice, an operator, or another formula.
 """
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Mapping
+from collections.abc import Collection
 from typing import Final
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import Float32Type, Float64Type, FloatAttr, IntegerAttr, IntegerType, ModuleOp
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ..dialects.formula import F32, F64, Formula, Number, Rule
-from ..dialects.isa import alu, control, lanes
+from ..dialects.formula import F32, F64, Formula, Rule
+from ..dialects.isa import alu, control
 from ..dialects.isa.base import element_of
 from ..errors import UnsupportedOperation
-from ..frontend.locations import LOC, location_of
+from ..frontend.locations import location_of
+from ..target import SPECIAL_FUNCTIONS, VECTOR_TYPES
 from . import library_f32, library_wide, special_f32
+from .expansion import Before, Constants
 from .parts_f32 import TRIG_LIMIT
 from .registry import register_pass
 
@@ -37,6 +37,17 @@ FORMULAS: Final[dict[type[Operation], Rule]] = {
     alu.RemF: library_wide.fmod_core,
 }
 """How an instruction is computed in f32."""
+
+ROOTS: Final[dict[type[Operation], Rule]] = {
+    alu.Rsqrt: special_f32.rsqrt,
+    alu.Sqrt: special_f32.sqrt,
+}
+"""The same for those that other formulas contain."""
+
+MISSING: Final = frozenset(
+    cls for cls in (*FORMULAS, *ROOTS) if cls.name.partition(".")[2] not in SPECIAL_FUNCTIONS
+)
+"""The instructions that the target lacks."""
 
 LIBRARY: Final[dict[str, Rule]] = {
     "acos": library_f32.acos,
@@ -85,93 +96,46 @@ CALLEES: Final[dict[type[Operation], str]] = {
     alu.Tanh: "tanh",
     alu.Erf: "erf",
     alu.RemF: "fmod",
+    alu.Sqrt: "sqrt",
 }
 """The math library's name of an instruction's function."""
 
 
 @register_pass(stage="isa", name="expand-special")
 def expand_special(module: ModuleOp, options: object = None) -> None:
-    """Replaces the instructions of `FORMULAS`, and f32 calls of `LIBRARY`, in all kernels of `module`.
+    """Replaces the special functions that the target lacks, and f32 calls of `LIBRARY`, in all kernels of `module`.
 
     Left in, they become library calls.
 
     Raises:
         UnsupportedOperation: such an instruction on registers other than f32 or f64.
     """
+    expand(module, MISSING)
+
+
+def expand(module: ModuleOp, instructions: Collection[type[Operation]]) -> None:
+    """`expand_special` for a target that lacks `instructions` of `FORMULAS` or `ROOTS`; f64's `FORMULAS` all do."""
+    roots = [cls for cls in ROOTS if cls in instructions]
     for kernel in module.ops:
         if not isinstance(kernel, control.Kernel):
             continue
-        found = [op for op in kernel.walk() if type(op) in FORMULAS or _is_known_call(op)]
-        if found:
-            constants = _Constants(kernel.body.blocks[0])
-            for op in found:
+        found = [
+            op
+            for op in kernel.walk()
+            if _is_known_call(op)
+            or (type(op) in FORMULAS and (type(op) in instructions or element_of(op.operands[0].type) == F64))
+        ]
+        constants = Constants(kernel.body.blocks[0])
+        for op in found:
+            _replace(op, constants)
+        for cls in roots:
+            for op in [op for op in kernel.walk() if type(op) is cls and _has_formula(op)]:
                 _replace(op, constants)
 
 
-class _Constants:
-    """The constants of one kernel, each made once, at its beginning."""
-
-    def __init__(self, entry: Block) -> None:
-        self._entry = entry
-        self._known: dict[tuple[int | str, Attribute], SSAValue] = {}
-
-    def get(self, value: Number, ty: Attribute) -> SSAValue:
-        key = (value if isinstance(value, int) else value.hex(), ty)
-        known = self._known.get(key)
-        if known is None:
-            first = self._entry.first_op
-            assert first is not None
-            attr = _constant(key[0], element_of(ty))
-            op = lanes.Const.create(result_types=[ty], properties={"value": attr})
-            self._entry.insert_op_before(op, first)
-            known = self._known[key] = op.result
-        return known
-
-
-@functools.cache
-def _constant(value: int | str, element: Attribute) -> Attribute:
-    """The attribute of an integer, or of a float given by `float.hex`: an attribute costs as much as an operation."""
-    if isinstance(value, int):
-        assert isinstance(element, IntegerType)
-        return IntegerAttr(value, element)
-    assert isinstance(element, Float32Type | Float64Type)
-    return FloatAttr(float.fromhex(value), element)
-
-
-class _Before:
-    """A `Sink` that inserts before an operation, or at the end of a block, with the location of `op`."""
-
-    def __init__(self, op: Operation, constants: _Constants, block: Block | None = None) -> None:
-        self._op = op
-        self._loc = op.attributes.get(LOC)
-        self._constants = constants
-        self._block = block
-
-    def insert(self, op: Operation) -> None:
-        if self._loc is not None:
-            op.attributes[LOC] = self._loc
-        if self._block is not None:
-            self._block.add_op(op)
-        else:
-            parent = self._op.parent
-            assert parent is not None
-            parent.insert_op_before(op, self._op)
-
-    def emit(
-        self,
-        cls: type[Operation],
-        operands: list[SSAValue],
-        result: Attribute,
-        properties: Mapping[str, Attribute] | None = None,
-        *,
-        key: tuple[object, ...] = (),
-    ) -> SSAValue:
-        op = cls.create(operands=operands, result_types=[result], properties=dict(properties or {}))
-        self.insert(op)
-        return op.results[0]
-
-    def const(self, value: Number, ty: Attribute) -> SSAValue:
-        return self._constants.get(value, ty)
+def _has_formula(root: Operation) -> bool:
+    """Whether a root is expanded here: where f64 as a whole is missing, ``expand_f64.py`` does it."""
+    return element_of(root.results[0].type) != F64 or "f64" in VECTOR_TYPES
 
 
 def _is_known_call(op: Operation) -> bool:
@@ -182,17 +146,17 @@ def _is_known_call(op: Operation) -> bool:
     )
 
 
-def _replace(op: Operation, constants: _Constants) -> None:
+def _replace(op: Operation, constants: Constants) -> None:
     if isinstance(op, alu.MathCall):
         name = op.callee.data
         rule = LIBRARY[name]
     else:
-        name, rule = CALLEES[type(op)], FORMULAS[type(op)]
+        name, rule = CALLEES.get(type(op), ""), FORMULAS.get(type(op)) or ROOTS[type(op)]
     operands = list(op.operands)
     element = element_of(operands[0].type)
-    sink = _Before(op, constants)
+    sink = Before(op, constants)
     if element == F64:
-        value = Formula(sink).call(name, *operands)
+        value = Formula(sink).call(name, *operands) if name else rule(Formula(sink), *operands)
     elif element != F32:
         raise UnsupportedOperation(
             f"{op.name} has no form for {element}",
@@ -209,14 +173,14 @@ def _replace(op: Operation, constants: _Constants) -> None:
     block.erase_op(op)
 
 
-def _where_it_holds(sink: _Before, op: Operation, name: str, rule: Rule, constants: _Constants) -> SSAValue:
+def _where_it_holds(sink: Before, op: Operation, name: str, rule: Rule, constants: Constants) -> SSAValue:
     """The formula in a branch that is taken if it holds in every lane; for a NaN it does not."""
     f = Formula(sink)
     beyond = f.any(BEYOND[name](f, *op.operands))
     fast, slow = Block(), Block()
-    value = rule(Formula(_Before(op, constants, fast)), *op.operands)
+    value = rule(Formula(Before(op, constants, fast)), *op.operands)
     fast.add_op(scf.YieldOp(value))
-    value = Formula(_Before(op, constants, slow)).call(name, *op.operands)
+    value = Formula(Before(op, constants, slow)).call(name, *op.operands)
     slow.add_op(scf.YieldOp(value))
     branch = scf.IfOp.create(
         operands=[beyond], result_types=[value.type], regions=[Region(slow), Region(fast)]

@@ -12,7 +12,8 @@ import pkgutil
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,7 +24,7 @@ from ..target import BACKEND_NAME, ENV_PREFIX
 from .registry import REGISTRY, Pass
 
 TIME_VARIABLE: Final = f"{ENV_PREFIX}_TIME_PASSES"
-"""Environment variable: ``1`` prints what each pass took, to standard error."""
+"""Environment variable: ``1`` prints what each pass took, and the steps between them, to standard error."""
 VERIFY_VARIABLE: Final = f"{ENV_PREFIX}_VERIFY_PASSES"
 """Environment variable: ``1`` verifies the module after the lowering and after each xDSL pass, so that an error
 names the one that made it. Off by default: it takes about as long as the lowering itself."""
@@ -126,6 +127,14 @@ def verify_if_asked(module: Any, maker: str) -> None:
             raise CompileError(f"{maker} left an invalid module: {error}") from error
 
 
+def verify_legal_if_asked(isa: Any) -> None:
+    """Verify, if `VERIFY_VARIABLE` says so, that the machine can execute what the passes left. Raises CompileError."""
+    if _is_set(VERIFY_VARIABLE):
+        from ..dialects.isa.legality import verify_legal
+
+        verify_legal(isa)
+
+
 def run_text_passes(text: str, options: Any) -> str:
     """Run the "llir" passes. Raises CompileError."""
     load_passes()
@@ -152,9 +161,21 @@ def _call(p: Pass, *arguments: Any) -> Any:
         ) from error
 
 
+@contextmanager
+def timed(stage: str, name: str) -> Generator[None]:
+    """Reports what a step of the compiler takes that is no pass; `stage` is what it makes."""
+    start = time.perf_counter()
+    yield
+    _print_time(stage, name, time.perf_counter() - start)
+
+
 def _report(p: Pass, seconds: float) -> None:
+    _print_time(p.stage, p.name, seconds)
+
+
+def _print_time(stage: str, name: str, seconds: float) -> None:
     if _is_set(TIME_VARIABLE):
-        print(f"{BACKEND_NAME}: {p.stage:>6} {p.name:<28} {1e3 * seconds:8.2f} ms", file=sys.stderr)
+        print(f"{BACKEND_NAME}: {stage:>6} {name:<28} {1e3 * seconds:8.2f} ms", file=sys.stderr)
 
 
 def _is_set(variable: str) -> bool:

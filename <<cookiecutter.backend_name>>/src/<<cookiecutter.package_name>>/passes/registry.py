@@ -14,7 +14,6 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from ..errors import BackendError
@@ -39,15 +38,23 @@ class PassError(BackendError, ValueError):
     """Passes that cannot be put in order: an unknown stage or anchor, a name used twice, a contradiction."""
 
 
-@dataclass(frozen=True)
 class Pass:
-    """A registered pass. ``before`` and ``after`` name passes of the same stage."""
+    """A registered pass. ``before`` and ``after`` name passes of the same stage. (No data class: every process that
+    launches a kernel imports this, and making one takes longer.)"""
 
-    stage: str
-    name: str
-    run: Callable[..., Any]
-    before: tuple[str, ...] = ()
-    after: tuple[str, ...] = ()
+    def __init__(
+        self,
+        stage: str,
+        name: str,
+        run: Callable[..., Any],
+        before: tuple[str, ...] = (),
+        after: tuple[str, ...] = (),
+    ) -> None:
+        self.stage = stage
+        self.name = name
+        self.run = run
+        self.before = before
+        self.after = after
 
     @property
     def origin(self) -> str:
@@ -108,7 +115,7 @@ class Registry:
     def enabled(self, stage: str) -> list[Pass]:
         """The passes of a stage that ``disable_variable`` does not name. Raises PassError, also for names that
         nobody has."""
-        left_out = disabled_names(self.disable_variable)
+        left_out = names_in(self.disable_variable)
         unknown = sorted(left_out - {p.name for p in self._passes.values()})
         if unknown:
             raise PassError(
@@ -126,7 +133,7 @@ class Registry:
         for p in self._passes.values():
             if not is_own(p.run):
                 digest.update(f"{p.stage}:{p.name}:{p.before}:{p.after}:{source_digest(p.run)};".encode())
-        digest.update(repr(sorted(disabled_names(self.disable_variable))).encode())
+        digest.update(repr(sorted(names_in(self.disable_variable))).encode())
         return digest.hexdigest()
 
 
@@ -134,8 +141,8 @@ def _names(anchors: str | Iterable[str]) -> tuple[str, ...]:
     return (anchors,) if isinstance(anchors, str) else tuple(anchors)
 
 
-def disabled_names(variable: str = DISABLE_VARIABLE) -> frozenset[str]:
-    """The names in the environment variable."""
+def names_in(variable: str) -> frozenset[str]:
+    """The names in an environment variable, which separates them by commas."""
     return frozenset(filter(None, (name.strip() for name in os.environ.get(variable, "").split(","))))
 
 

@@ -1,10 +1,10 @@
 """The special functions in f32, as formulas of plain instructions.
 
 Errors, in ulp: exp, exp2, log, log2 below 1; sin, cos 2; tanh 2.5; erf 1.3. Zeros keep their sign, NaN stays NaN,
-results too large are infinite, and those below 2^-126 the nearest denormal. The pattern is the same throughout: reduce
-the argument to a short interval without losing bits, evaluate a polynomial there, undo the reduction. The polynomials
-are minimax fits whose coefficients were rounded to f32 one after the other, each time with the rest fitted anew;
-``tests/derive_coefficients.py`` derives them (Remez exchange algorithm).
+results too large are infinite, and those below 2^-126 the nearest denormal. sqrt is correctly rounded. The pattern is
+the same throughout: reduce the argument to a short interval without losing bits, evaluate a polynomial there, undo
+the reduction. The polynomials are minimax fits whose coefficients were rounded to f32 one after the other, each time
+with the rest fitted anew; ``tests/derive_coefficients.py`` derives them (Remez exchange algorithm).
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ from .parts_f32 import (
     EXP,
     EXP2,
     EXPM1,
+    INF,
     LN2,
     LOG2_E,
+    NAN,
     ROUND,
     clamp,
     exponent_and_fraction,
@@ -121,3 +123,34 @@ def erf(f: Formula, x: SSAValue) -> SSAValue:
     fraction = f.horner(f(alu.SubF, p, n), (1.0, *EXP2))
     large = f(alu.Fma, fraction, f(alu.NegF, power_of_two(f, biased)), 1.0)
     return f.select(f.compare("olt", a, 1.0), small, f(alu.CopySign, large, x))
+
+
+# --- roots, for a machine without them ----------------------------------------------------------------------------
+
+INVERSE_ROOT_BITS: Final = 0x5F3759DF
+"""Less half of x's bits as an integer, these are the bits of 1 / sqrt(x) within 3.5 %."""
+
+
+def sqrt(f: Formula, x: SSAValue) -> SSAValue:
+    """Newton's steps to 1 / sqrt(x), one of Goldschmidt's, and a last one whose remainder is exact."""
+    small = f.compare("olt", x, 2.0**-100)
+    s = f.select(small, f(alu.MulF, x, 2.0**100), x)
+    guess = f(alu.SubI, f.const(INVERSE_ROOT_BITS, f.bits(s, I32).type), f(alu.ShrU, f.bits(s, I32), 1))
+    r = f.bits(guess, F32)
+    half = f(alu.MulF, s, -0.5)
+    for _ in range(3):
+        r = f(alu.MulF, r, f(alu.Fma, f(alu.MulF, half, r), r, 1.5))
+    root, inverse = f(alu.MulF, s, r), f(alu.MulF, r, 0.5)
+    error = f(alu.Fma, f(alu.NegF, inverse), root, 0.5)
+    root, inverse = f(alu.Fma, root, error, root), f(alu.Fma, inverse, error, inverse)
+    root = f(alu.Fma, f(alu.Fma, f(alu.NegF, root), root, s), inverse, root)
+    root = f.select(small, f(alu.MulF, root, 2.0**-50), root)
+    root = f.select(f.compare("olt", x, INF), root, x)
+    root = f.select(f.compare("oeq", x, 0.0), x, root)
+    return f.select(f.compare("olt", x, 0.0), NAN, root)
+
+
+def rsqrt(f: Formula, x: SSAValue) -> SSAValue:
+    """1 / sqrt(x), of any format: both correctly rounded."""
+    root = f(alu.Sqrt, x)
+    return f(alu.DivF, f.const(1.0, root.type), root)

@@ -1,5 +1,7 @@
 """From a kernel call's Python arguments to the bytes the kernel reads.
 
+Classes are plain here: making data classes takes as long as importing all the rest, and every process does it.
+
 Each runtime parameter has an 8-byte slot with the value in its low bytes. Which Python object goes where is known once
 the signature is known, so the launcher writes a function for exactly that signature: unpack the arguments, one
 ``struct`` call. Only when that fails are arguments looked at one by one, to convert what ``struct`` does not or to say
@@ -13,7 +15,6 @@ import itertools
 import re
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from ..errors import LaunchError
@@ -45,19 +46,18 @@ _MLIR_NAMES: Final = {"f16": "fp16", "f32": "fp32", "f64": "fp64", "index": "i64
 _FLOATS: Final = ("fp16", "bf16", "fp32", "fp64")
 
 
-@dataclass(frozen=True)
 class Parameter:
     """One slot: ``path`` leads to the argument (``x`` or ``x[1]`` of a tuple), ``kind`` is a key of `FORMATS`.
 
     ``part`` is an expression in ``value`` for what a tensor descriptor brings along, else None.
     """
 
-    path: str
-    kind: str
-    part: str | None = None
+    def __init__(self, path: str, kind: str, part: str | None = None) -> None:
+        self.path = path
+        self.kind = kind
+        self.part = part
 
 
-@dataclass(frozen=True)
 class Signature:
     """A kernel's parameters: ``tree`` as Triton gives it (name -> type, nested tuples for tuples) and what
     follows from it.
@@ -67,9 +67,10 @@ class Signature:
     that its value comes from.
     """
 
-    tree: dict[str, Any]
-    pattern: str
-    slots: tuple[tuple[int, Parameter], ...]
+    def __init__(self, tree: dict[str, Any], pattern: str, slots: tuple[tuple[int, Parameter], ...]) -> None:
+        self.tree = tree
+        self.pattern = pattern
+        self.slots = slots
 
 
 def read_signature(tree: dict[Any, Any]) -> Signature:

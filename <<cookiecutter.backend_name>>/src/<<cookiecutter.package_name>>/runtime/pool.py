@@ -17,8 +17,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-import llvmlite.binding as llvm
-
 from ..errors import InstallationError
 from ..target import ENV_PREFIX
 from .loader import LoadedImage, load_image
@@ -36,7 +34,8 @@ _SPIN_HINT = {"x86_64": "pause", "aarch64": "yield"}
 def run_function() -> Callable[[bytes], int]:
     """The function that runs a grid: takes the packed launch (layout: ``%Launch`` in ``pool.ll``), returns 0, the trap
     code of the lowest program that failed, or `OUT_OF_MEMORY`. Releases the GIL; may be called from many threads."""
-    return ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_char_p)(_image().addresses["pool_run"])
+    # Without types of arguments, which ctypes would check at each call: bytes are passed as their address.
+    return ctypes.CFUNCTYPE(ctypes.c_int32)(_image().addresses["pool_run"])
 
 
 def worker_count() -> int:
@@ -105,10 +104,10 @@ def _object_code() -> bytes:
     """Compiled `source`, from the cache folder if it is there. A cache that cannot be used is no error here."""
     from triton.runtime.cache import get_cache_manager
 
-    from ..codegen.host import HostFeatures
+    from ..backend.fingerprint import toolchain
 
     text = source()
-    key = hashlib.sha256(f"{HostFeatures.current()} {llvm.llvm_version_info} {text}".encode()).hexdigest()
+    key = hashlib.sha256(f"{toolchain()} {text}".encode()).hexdigest()
     name = "thread_pool.o"
     try:
         cache = get_cache_manager(key)
@@ -124,6 +123,8 @@ def _object_code() -> bytes:
 
 
 def _compile(text: str) -> bytes:
+    import llvmlite.binding as llvm
+
     from ..codegen.object_code import compile_llvm
 
     llvm.initialize_native_asmparser()  # for the spin-wait hint

@@ -12,7 +12,7 @@
 // CHECK: <<cookiecutter.backend_name>>.kernel @busy([[P:%[a-z0-9]+]]: i64, [[N:%[a-z0-9]+]]: i32) attributes {scratch_bytes = 64 : i64, traps = {{\[}}["assert", "no", "k.py", #builtin.int<7>]]} {
 // CHECK-NEXT: [[ID:%[a-z0-9]+]] = <<cookiecutter.backend_name>>.program_id 0
 // CHECK-NEXT: {{%[a-z0-9]+}} = <<cookiecutter.backend_name>>.num_programs 2
-// CHECK-NEXT: [[BAD:%[a-z0-9]+]] = <<cookiecutter.backend_name>>.cmpi 5, [[ID]], [[N]] : i32 -> i1
+// CHECK-NEXT: [[BAD:%[a-z0-9]+]] = <<cookiecutter.backend_name>>.cmpi sge, [[ID]], [[N]] : i32 -> i1
 // CHECK-NEXT: <<cookiecutter.backend_name>>.trap 1 if [[BAD]]
 // CHECK-NEXT: <<cookiecutter.backend_name>>.print "%d of %d"([[ID]], [[N]]) : i32, i32
 // CHECK-NEXT: <<cookiecutter.backend_name>>.fence
@@ -21,7 +21,7 @@
 <<cookiecutter.backend_name>>.kernel @busy(%p: i64, %n: i32) attributes {scratch_bytes = 64 : i64, traps = [["assert", "no", "k.py", #builtin.int<7>]]} {
   %id = <<cookiecutter.backend_name>>.program_id 0
   %all = <<cookiecutter.backend_name>>.num_programs 2
-  %bad = <<cookiecutter.backend_name>>.cmpi 5, %id, %n : i32 -> i1
+  %bad = <<cookiecutter.backend_name>>.cmpi sge, %id, %n : i32 -> i1
   <<cookiecutter.backend_name>>.trap 1 if %bad
   <<cookiecutter.backend_name>>.print "%d of %d"(%id, %n) : i32, i32
   <<cookiecutter.backend_name>>.fence

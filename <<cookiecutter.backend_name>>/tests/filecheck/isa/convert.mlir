@@ -39,3 +39,11 @@
 %r93 = <<cookiecutter.backend_name>>.bitcast %vf : vector<16xf32> -> vector<16xi32>
 // CHECK: {{%[a-z0-9]+}} = <<cookiecutter.backend_name>>.bitcast {{%[a-z0-9]+}} : f16 -> bf16
 %r94 = <<cookiecutter.backend_name>>.bitcast %h : f16 -> bf16
+// CHECK: {{%[a-z0-9]+}} = <<cookiecutter.backend_name>>.sats {{%[a-z0-9]+}} : vector<16xf32> -> vector<16xi8>
+%r97 = <<cookiecutter.backend_name>>.sats %vf : vector<16xf32> -> vector<16xi8>
+// CHECK: {{%[a-z0-9]+}} = <<cookiecutter.backend_name>>.sats {{%[a-z0-9]+}} : vector<16xi32> -> vector<16xi16>
+%r98 = <<cookiecutter.backend_name>>.sats %vi : vector<16xi32> -> vector<16xi16>
+// CHECK: {{%[a-z0-9]+}} = <<cookiecutter.backend_name>>.satu {{%[a-z0-9]+}} : vector<16xf32> -> vector<16xi8>
+%r99 = <<cookiecutter.backend_name>>.satu %vf : vector<16xf32> -> vector<16xi8>
+// CHECK: {{%[a-z0-9]+}} = <<cookiecutter.backend_name>>.satu {{%[a-z0-9]+}} : i8 -> i16
+%r100 = <<cookiecutter.backend_name>>.satu %b : i8 -> i16

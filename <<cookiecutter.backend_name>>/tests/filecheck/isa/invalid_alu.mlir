@@ -80,26 +80,26 @@
 // -----
 
 %i = "test.op"() : () -> (i32)
-// CHECK: Operation does not verify: the predicate's number must be from 0 to 9, not 10
-%r = <<cookiecutter.backend_name>>.cmpi 10, %i, %i : i32 -> i1
+// CHECK: Operation does not verify: the predicate must be one of eq, ne, slt, sle, sgt, sge, ult, ule, ugt, uge, not 'oeq'
+%r = <<cookiecutter.backend_name>>.cmpi oeq, %i, %i : i32 -> i1
 
 // -----
 
 %vi = "test.op"() : () -> (vector<8xi32>)
 // CHECK: Operation does not verify: the result must have 8 lanes, as vector<8xi32> has, not i1
-%r = <<cookiecutter.backend_name>>.cmpi 0, %vi, %vi : vector<8xi32> -> i1
+%r = <<cookiecutter.backend_name>>.cmpi eq, %vi, %vi : vector<8xi32> -> i1
 
 // -----
 
 %i = "test.op"() : () -> (i32)
 // CHECK: Operation does not verify: the operands must be f32 or f64, not i32
-%r = <<cookiecutter.backend_name>>.cmpf 0, %i, %i : i32 -> i1
+%r = <<cookiecutter.backend_name>>.cmpf false, %i, %i : i32 -> i1
 
 // -----
 
 %f = "test.op"() : () -> (f32)
 // CHECK: Operation does not verify: the result must be a predicate (i1), not i32
-%r = <<cookiecutter.backend_name>>.cmpf 0, %f, %f : f32 -> i32
+%r = <<cookiecutter.backend_name>>.cmpf false, %f, %f : f32 -> i32
 
 // -----
 
@@ -112,3 +112,15 @@
 %i, %f = "test.op"() : () -> (i32, f32)
 // CHECK: Operation does not verify: the condition must be a predicate (i1), not i32
 %r = <<cookiecutter.backend_name>>.select %i, %f, %f : i32, f32
+
+// -----
+
+%f = "test.op"() : () -> (f32)
+// CHECK: Operation does not verify: the kind must be one of linear, relu, {{.*}}, tanh, not 'swish'
+%r = <<cookiecutter.backend_name>>.act "swish", %f, %f, %f : f32
+
+// -----
+
+%h = "test.op"() : () -> (f16)
+// CHECK: Operation does not verify: the operands must be f32 or f64, not f16
+%r = <<cookiecutter.backend_name>>.act "relu", %h, %h, %h : f16

@@ -26,9 +26,9 @@
 
 // -----
 
-%f = "test.op"() : () -> (f32)
-// CHECK: Operation does not verify: an argument must be i32, i64 or f64, not f32
-<<cookiecutter.backend_name>>.print "%f"(%f) : f32
+%h = "test.op"() : () -> (f16)
+// CHECK: Operation does not verify: an argument must be i32, i64, f32 or f64, not f16
+<<cookiecutter.backend_name>>.print "%f"(%h) : f16
 
 // -----
 

@@ -83,3 +83,21 @@
 %f = "test.op"() : () -> (f32)
 // CHECK: Operation does not verify: f32 and i64 have elements of different widths
 %r = <<cookiecutter.backend_name>>.bitcast %f : f32 -> i64
+
+// -----
+
+%h = "test.op"() : () -> (f16)
+// CHECK: Operation does not verify: the operand must be f32, f64, or integers of 8, 16, 32 or 64 bits, not f16
+%r = <<cookiecutter.backend_name>>.sats %h : f16 -> i8
+
+// -----
+
+%f = "test.op"() : () -> (f32)
+// CHECK: Operation does not verify: the result must be integers of 8, 16, 32 or 64 bits, not f16
+%r = <<cookiecutter.backend_name>>.satu %f : f32 -> f16
+
+// -----
+
+%v = "test.op"() : () -> (vector<8xf32>)
+// CHECK: Operation does not verify: the result must have 8 lanes, as vector<8xf32> has, not vector<4xi8>
+%r = <<cookiecutter.backend_name>>.satu %v : vector<8xf32> -> vector<4xi8>

@@ -41,3 +41,12 @@
 %l = "test.op"() : () -> (i64)
 // CHECK: Operation does not verify: the types must be one of f32 -> f32, {{.*}}, not f16 -> f32
 <<cookiecutter.backend_name>>.mma %l, %l, %l tile(1, 1, 8) pitch(8, 8, 8) : f16 -> f32
+
+// -----
+
+// CHECK: Operation does not verify: the access ends at byte 112 of the scratchpad, of which the kernel has 64
+<<cookiecutter.backend_name>>.kernel @k(%p: i64) attributes {scratch_bytes = 64 : i64, traps = []} {
+  %a = <<cookiecutter.backend_name>>.scratch 0
+  <<cookiecutter.backend_name>>.mma %p, %a, %p tile(4, 1, 4) pitch(8, 4, 4) : f32 -> f32
+  <<cookiecutter.backend_name>>.return
+}

@@ -15,6 +15,24 @@
 
 // -----
 
+// CHECK: Operation does not verify: the access ends at byte 68 of the scratchpad, of which the kernel has 64
+<<cookiecutter.backend_name>>.kernel @k() attributes {scratch_bytes = 64 : i64, traps = []} {
+  %a = <<cookiecutter.backend_name>>.scratch 36
+  %r = <<cookiecutter.backend_name>>.load %a : vector<8xf32>
+  <<cookiecutter.backend_name>>.return
+}
+
+// -----
+
+// CHECK: Operation does not verify: the access ends at byte 65 of the scratchpad, of which the kernel has 64
+<<cookiecutter.backend_name>>.kernel @k(%v: i16) attributes {scratch_bytes = 64 : i64, traps = []} {
+  %a = <<cookiecutter.backend_name>>.scratch 63
+  <<cookiecutter.backend_name>>.store %v, %a : i16
+  <<cookiecutter.backend_name>>.return
+}
+
+// -----
+
 %l = "test.op"() : () -> (i64)
 // CHECK: Operation does not verify: the result must be whole bytes (extend predicates to i8), not vector<8xi1>
 %r = <<cookiecutter.backend_name>>.load %l : vector<8xi1>

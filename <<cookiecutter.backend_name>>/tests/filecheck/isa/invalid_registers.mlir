@@ -29,3 +29,8 @@
 %x = "test.op"() : () -> (index)
 // CHECK: Operation does not verify: no register holds index
 %r = <<cookiecutter.backend_name>>.popc %x : index
+
+// -----
+
+// CHECK: Operation does not verify: all registers of the machine together hold {{[0-9]+}} lanes of f32, which vector<1048576xf32> exceeds
+%r = <<cookiecutter.backend_name>>.const 0.0 : f32 : vector<1048576xf32>

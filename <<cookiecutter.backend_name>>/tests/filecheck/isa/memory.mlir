@@ -3,7 +3,7 @@
 
 // Loads, stores and atomics.
 
-%a, %i, %as, %m, %v = "test.op"() : () -> (i64, i32, vector<8xi64>, vector<8xi1>, vector<8xf32>)
+%a, %i, %as, %m, %v, %p = "test.op"() : () -> (i64, i32, vector<8xi64>, vector<8xi1>, vector<8xf32>, i1)
 
 // CHECK: {{%[a-z0-9]+}} = <<cookiecutter.backend_name>>.scratch 128
 %r106 = <<cookiecutter.backend_name>>.scratch 128
@@ -17,6 +17,8 @@
 %r110 = <<cookiecutter.backend_name>>.gather %as, %m, %v : vector<8xi64>, vector<8xi1>, vector<8xf32>
 // CHECK: <<cookiecutter.backend_name>>.store {{%[a-z0-9]+}}, {{%[a-z0-9]+}} : vector<8xf32>
 <<cookiecutter.backend_name>>.store %v, %a : vector<8xf32>
+// CHECK: <<cookiecutter.backend_name>>.store.streaming {{%[a-z0-9]+}}, {{%[a-z0-9]+}} if {{%[a-z0-9]+}} : vector<8xf32>
+<<cookiecutter.backend_name>>.store.streaming %v, %a if %p : vector<8xf32>
 // CHECK: <<cookiecutter.backend_name>>.store.masked {{%[a-z0-9]+}}, {{%[a-z0-9]+}}, {{%[a-z0-9]+}} : vector<8xf32>, vector<8xi1>
 <<cookiecutter.backend_name>>.store.masked %v, %a, %m : vector<8xf32>, vector<8xi1>
 // CHECK: <<cookiecutter.backend_name>>.scatter {{%[a-z0-9]+}}, {{%[a-z0-9]+}}, {{%[a-z0-9]+}} : vector<8xf32>, vector<8xi64>, vector<8xi1>

@@ -2,7 +2,7 @@
 
 // Both sides of a condition write a tensor that it gives to one place.
 
-// CHECK: [[TEST:%[a-z0-9]+]] = <<cookiecutter.backend_name>>.cmpi 4, {{%[a-z0-9]+}}, {{%[a-z0-9]+}} : i32 -> i1
+// CHECK: [[TEST:%[a-z0-9]+]] = <<cookiecutter.backend_name>>.cmpi sgt, {{%[a-z0-9]+}}, {{%[a-z0-9]+}} : i32 -> i1
 // CHECK: scf.if [[TEST]] {
 // CHECK: <<cookiecutter.backend_name>>.mulf
 // CHECK: <<cookiecutter.backend_name>>.store {{%[a-z0-9]+}}, [[PLACE:%[a-z0-9]+]] : vector

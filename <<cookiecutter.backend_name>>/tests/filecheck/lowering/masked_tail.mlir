@@ -14,7 +14,7 @@
 // CHECK: <<cookiecutter.backend_name>>.store {{%[a-z0-9]+}}, {{%[a-z0-9]+}} : [[TYPE]]
 // CHECK-NEXT: }
 // CHECK: scf.for {{%[a-z0-9]+}} = [[FULL]] to {{%[a-z0-9]+}} step {{%[a-z0-9]+}} : i64 {
-// CHECK: [[MASK:%[a-z0-9]+]] = <<cookiecutter.backend_name>>.cmpi 2,
+// CHECK: [[MASK:%[a-z0-9]+]] = <<cookiecutter.backend_name>>.cmpi slt,
 // CHECK: <<cookiecutter.backend_name>>.load.masked {{%[a-z0-9]+}}, [[MASK]],
 // CHECK: <<cookiecutter.backend_name>>.store.masked {{%[a-z0-9]+}}, {{%[a-z0-9]+}}, [[MASK]] :
 // CHECK-NEXT: }

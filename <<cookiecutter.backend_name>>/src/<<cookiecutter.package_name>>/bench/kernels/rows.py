@@ -36,6 +36,16 @@ def rms_norm(x, weight, y, pitch, columns, eps, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def scaled_softmax(x, out, columns, SCALE: tl.constexpr, BLOCK: tl.constexpr):
+    """The scale is compiled in, so that each makes a kernel of its own."""
+    lanes = tl.arange(0, BLOCK)
+    inside = lanes < columns
+    value = tl.load(x + lanes, mask=inside, other=-float("inf")) * SCALE
+    weight = tl.exp(value - tl.max(value, axis=0))
+    tl.store(out + lanes, weight / tl.sum(weight, axis=0), mask=inside)
+
+
+@triton.jit
 def cumulative_sum(x, out, pitch, columns, BLOCK: tl.constexpr):
     row = tl.program_id(0)
     lanes = tl.arange(0, BLOCK)

@@ -20,6 +20,6 @@ INSTRUCTIONS: tuple[type[Operation], ...] = tuple(
     if isinstance(item, type) and issubclass(item, Instruction) and "name" in vars(item)
 )
 
-ATTRIBUTES: tuple[type[Attribute], ...] = (SourceLoc,)
+ATTRIBUTES: tuple[type[Attribute], ...] = (SourceLoc, alu.Predicate)
 
 ISA = Dialect(BACKEND_NAME, list(INSTRUCTIONS), list(ATTRIBUTES))

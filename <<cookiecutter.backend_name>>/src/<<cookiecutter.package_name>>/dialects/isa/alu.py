@@ -8,10 +8,12 @@ from __future__ import annotations
 from abc import ABC
 from typing import ClassVar, Final
 
-from xdsl.dialects.builtin import I64, IntegerAttr, StringAttr, i32, i64
+from xdsl.dialects.builtin import StringAttr, i32
+from xdsl.ir import Data, SpacedOpaqueSyntaxAttribute
 from xdsl.irdl import (
     AnyAttr,
     VarConstraint,
+    irdl_attr_definition,
     irdl_op_definition,
     operand_def,
     prop_def,
@@ -19,6 +21,8 @@ from xdsl.irdl import (
     traits_def,
     var_operand_def,
 )
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
 from xdsl.traits import Pure
 
 from .base import Instruction, Register, Unit, lanes_of, like, mnemonic
@@ -28,12 +32,13 @@ from .checks import (
     INTEGERS,
     INTEGERS_AND_PREDICATES,
     PREDICATES,
+    WORDS,
     Elements,
     expect,
     expect_elements,
     expect_lanes,
     expect_mask,
-    expect_number,
+    expect_word,
 )
 
 
@@ -444,9 +449,55 @@ class Erf(Special):
     name = mnemonic("erf")
 
 
+BITS_CALL: Final = ".f64"
+"""At the end of a callee's name: the function takes and gives f64 numbers as their bits in i64 registers."""
+
+
+ACTIVATIONS: Final = (
+    "linear",
+    "relu",
+    "relu6",
+    "leaky_relu",
+    "sigmoid",
+    "silu",
+    "gelu",
+    "gelu_tanh",
+    "tanh",
+)
+"""Kinds of `Act`. What each computes is in ``passes/expand_act.py``."""
+
+
+@irdl_op_definition
+class Act(Instruction):
+    """``kind(source * scale + bias)``, an activation; ``kind`` is one of `ACTIVATIONS`.
+
+    The argument t of the activation is rounded once, as `Fma` does. A NaN gives a NaN, whatever the kind; an infinite
+    t gives the activation's limit.
+    """
+
+    name = mnemonic("act")
+    UNIT: ClassVar[Unit] = Unit.SPECIAL
+    traits = traits_def(Pure())
+    T: ClassVar = VarConstraint("T", AnyAttr())
+    kind = prop_def(StringAttr)
+    source = operand_def(T)
+    scale = operand_def(T)
+    bias = operand_def(T)
+    result = result_def(T)
+    ASSEMBLY: ClassVar[str] = "$kind `,` $source `,` $scale `,` $bias attr-dict `:` type($result)"
+
+    def check(self) -> None:
+        expect_word("the kind", self.kind.data, ACTIVATIONS)
+        expect_elements("the operands", self.source.type, FLOATS)
+
+
 @irdl_op_definition
 class MathCall(Instruction):
-    """A function of the target's math library, lane by lane: ``callee`` is its name in ``language/libdevice.py``."""
+    """A function of the target's math library, lane by lane: ``callee`` is its name in ``language/libdevice.py``.
+
+    On a machine without f64 the library's functions of f64 take and give bits, as they do where floating point is
+    software: such a callee has `BITS_CALL` at its end.
+    """
 
     name = mnemonic("math")
     UNIT: ClassVar[Unit] = Unit.SPECIAL
@@ -457,7 +508,8 @@ class MathCall(Instruction):
     ASSEMBLY: ClassVar[str] = "$callee `(` $args `)` attr-dict `:` `(` type($args) `)` `->` type($result)"
 
     def check(self) -> None:
-        expect_elements("the result", self.result.type, FLOATS)
+        bits = self.callee.data.endswith(BITS_CALL)
+        expect_elements("the result", self.result.type, WORDS if bits else FLOATS)
         expect(bool(self.args), "a function has at least one argument")
         for argument in self.args:
             expect(
@@ -468,18 +520,38 @@ class MathCall(Instruction):
 
 # --- comparison ---------------------------------------------------------------------------------------------
 
-LAST_INTEGER_PREDICATE: Final = 9
-LAST_FLOAT_PREDICATE: Final = 15
+INTEGER_PREDICATES: Final = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
+"""What `CmpI` asks, in the order of ``arith.cmpi``'s numbers: s... of signed, u... of unsigned numbers."""
+
+FLOAT_PREDICATES: Final = (
+    "false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord",
+    "ueq", "ugt", "uge", "ult", "ule", "une", "uno", "true",
+)  # fmt: skip
+"""What `CmpF` asks, in the order of ``arith.cmpf``'s numbers: o... is false where an operand is NaN, u... is true."""
+
+
+@irdl_attr_definition
+class Predicate(Data[str], SpacedOpaqueSyntaxAttribute):
+    """What a comparison asks: one word of `INTEGER_PREDICATES` or `FLOAT_PREDICATES`."""
+
+    name = mnemonic("predicate")
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> str:
+        return parser.parse_identifier()
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(self.data)
 
 
 @irdl_op_definition
 class CmpI(Instruction):
-    """Integer comparison giving a predicate; ``predicate`` is numbered as ``arith.cmpi``'s."""
+    """Integer comparison giving a predicate; ``predicate`` is one of `INTEGER_PREDICATES`."""
 
     name = mnemonic("cmpi")
     traits = traits_def(Pure())
     T: ClassVar = VarConstraint("T", AnyAttr())
-    predicate = prop_def(IntegerAttr[I64])
+    predicate = prop_def(Predicate)
     lhs = operand_def(T)
     rhs = operand_def(T)
     result = result_def(Register)
@@ -487,18 +559,18 @@ class CmpI(Instruction):
 
     def check(self) -> None:
         expect_elements("the operands", self.lhs.type, INTEGERS)
-        expect_number("the predicate's number", self.predicate, 0, LAST_INTEGER_PREDICATE)
+        expect_word("the predicate", self.predicate.data, INTEGER_PREDICATES)
         expect_mask("the result", self.result.type, self.lhs.type)
 
 
 @irdl_op_definition
 class CmpF(Instruction):
-    """Floating-point comparison giving a predicate; ``predicate`` is numbered as ``arith.cmpf``'s."""
+    """Floating-point comparison giving a predicate; ``predicate`` is one of `FLOAT_PREDICATES`."""
 
     name = mnemonic("cmpf")
     traits = traits_def(Pure())
     T: ClassVar = VarConstraint("T", AnyAttr())
-    predicate = prop_def(IntegerAttr[I64])
+    predicate = prop_def(Predicate)
     lhs = operand_def(T)
     rhs = operand_def(T)
     result = result_def(Register)
@@ -506,7 +578,7 @@ class CmpF(Instruction):
 
     def check(self) -> None:
         expect_elements("the operands", self.lhs.type, FLOATS)
-        expect_number("the predicate's number", self.predicate, 0, LAST_FLOAT_PREDICATE)
+        expect_word("the predicate", self.predicate.data, FLOAT_PREDICATES)
         expect_mask("the result", self.result.type, self.lhs.type)
 
 
@@ -532,6 +604,6 @@ class Select(Instruction):
             expect_lanes("the condition", condition, self.result.type)
 
 
-def predicate_attr(number: int) -> IntegerAttr:
-    """The property value of a `CmpI` / `CmpF` predicate."""
-    return IntegerAttr(number, i64)
+INTEGER_COMPARISONS: Final = tuple(map(Predicate, INTEGER_PREDICATES))
+FLOAT_COMPARISONS: Final = tuple(map(Predicate, FLOAT_PREDICATES))
+"""The property values of `CmpI` and `CmpF`, by the numbers of ``arith.cmpi`` and ``arith.cmpf``."""

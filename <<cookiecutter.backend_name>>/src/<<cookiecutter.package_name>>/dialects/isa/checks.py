@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import IntegerAttr, VectorType
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
+from ...target import PREDICATE_REGISTERS, VECTOR_LANES, VECTOR_REGISTERS
 from .base import element_of, lanes_of
 
 
@@ -50,11 +51,13 @@ INTEGERS_AND_PREDICATES: Final = Elements(
     "integers of 1, 8, 16, 32 or 64 bits", INTEGERS.names | PREDICATES.names
 )
 FLOATS: Final = Elements("f32 or f64", frozenset({"f32", "f64"}))
+NUMBERS: Final = Elements("f32, f64, or integers of 8, 16, 32 or 64 bits", FLOATS.names | INTEGERS.names)
 ALL_FLOATS: Final = Elements(
     "f64, f32, f16, bf16, f8E5M2 or f8E4M3FN", frozenset(name for name in BITS if "f" in name)
 )
 ANYTHING: Final = Elements("anything", frozenset(BITS))
 STORABLE: Final = Elements("whole bytes (extend predicates to i8)", ANYTHING.names - PREDICATES.names)
+WORDS: Final = Elements("bits of an f64 (i64)", frozenset({"i64"}))
 ADDRESSES: Final = Elements("addresses (i64)", frozenset({"i64"}))
 
 
@@ -86,6 +89,18 @@ def check_register(ty: Attribute) -> None:
             )
     if element_name(ty) not in BITS:
         raise VerifyException(f"no register holds {ty}; elements are {', '.join(BITS)}")
+    most = most_lanes(ty)
+    if lanes_of(ty) > most:
+        raise VerifyException(
+            f"all registers of the machine together hold {most} lanes of {element_name(ty)}, which {ty} exceeds"
+        )
+
+
+def most_lanes(ty: Attribute) -> int:
+    """Lanes of the longest group of registers that there is (``target.py``)."""
+    if element_name(ty) == "i1":
+        return PREDICATE_REGISTERS * 4 * VECTOR_LANES
+    return VECTOR_REGISTERS * VECTOR_LANES * 32 // bits_of(ty)
 
 
 def expect_elements(role: str, ty: Attribute, elements: Elements) -> None:

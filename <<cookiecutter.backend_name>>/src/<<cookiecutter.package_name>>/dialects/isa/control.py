@@ -30,11 +30,12 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, IsTerminator, Pure, SymbolOpInterface
 
+from ...target import SCRATCHPAD_BYTES, SCRATCHPAD_OVERFLOWS
 from .base import Instruction, Register, Unit, mnemonic
 from .checks import Elements, check_register, expect, expect_elements, expect_number, expect_scalar
 
 LAST_AXIS: Final = 2
-PRINTABLE: Final = Elements("i32, i64 or f64", frozenset({"i32", "i64", "f64"}))
+PRINTABLE: Final = Elements("i32, i64, f32 or f64", frozenset({"i32", "i64", "f32", "f64"}))
 
 
 @irdl_op_definition
@@ -65,7 +66,8 @@ class Kernel(Instruction):
         for ty in types:
             check_register(ty)
             expect_scalar("a kernel's argument", ty)
-        expect_number("scratch_bytes", self.scratch_bytes, 0)
+        most = None if SCRATCHPAD_OVERFLOWS else SCRATCHPAD_BYTES
+        expect_number("scratch_bytes", self.scratch_bytes, 0, most)
         for trap in self.traps:
             expect(
                 isinstance(trap, ArrayAttr) and tuple(map(type, trap)) == TRAP_FIELDS,
@@ -171,7 +173,10 @@ class Trap(Instruction):
 
 @irdl_op_definition
 class Print(Instruction):
-    """C's printf to standard output with ``format`` and scalar arguments (i32, i64, f64; no strings)."""
+    """C's printf to standard output with ``format`` and scalar arguments (i32, i64, f32, f64; no strings).
+
+    An f32 is passed as C passes it to printf: as a double.
+    """
 
     name = mnemonic("print")
     UNIT: ClassVar[Unit] = Unit.CONTROL

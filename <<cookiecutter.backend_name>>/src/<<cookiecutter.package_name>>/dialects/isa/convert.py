@@ -16,6 +16,7 @@ from .checks import (
     FLOATS,
     INTEGERS,
     INTEGERS_AND_PREDICATES,
+    NUMBERS,
     Elements,
     bits_of,
     expect,
@@ -120,6 +121,30 @@ class FToUI(Conversion):
 
     name = mnemonic("ftoui")
     SOURCES: ClassVar[Elements] = FLOATS
+    RESULTS: ClassVar[Elements] = INTEGERS
+
+
+@irdl_op_definition
+class SatS(Conversion):
+    """The signed integer nearest to a float (ties to even) or a signed integer; the nearer end where it does not fit.
+
+    NaN gives 0.
+    """
+
+    name = mnemonic("sats")
+    SOURCES: ClassVar[Elements] = NUMBERS
+    RESULTS: ClassVar[Elements] = INTEGERS
+
+
+@irdl_op_definition
+class SatU(Conversion):
+    """The unsigned integer nearest to a float (ties to even) or a *signed* integer; 0 or the largest where none fits.
+
+    NaN gives 0.
+    """
+
+    name = mnemonic("satu")
+    SOURCES: ClassVar[Elements] = NUMBERS
     RESULTS: ClassVar[Elements] = INTEGERS
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import ClassVar, Final
 
-from xdsl.dialects.builtin import I64, IntegerAttr, StringAttr, i64
+from xdsl.dialects.builtin import I64, IntegerAttr, StringAttr, i1, i64
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AnyAttr,
     VarConstraint,
@@ -20,11 +21,13 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 
-from .base import Instruction, Register, Unit, mnemonic
+from .base import Instruction, Register, Unit, lanes_of, mnemonic
 from .checks import (
     INTEGERS,
     STORABLE,
     Elements,
+    bits_of,
+    expect,
     expect_addresses,
     expect_elements,
     expect_mask,
@@ -64,6 +67,19 @@ class ScratchAddress(Instruction):
         expect_number("the offset", self.offset, 0, most)
 
 
+def expect_inside_scratchpad(address: SSAValue, ty: Attribute, count: int | None = None) -> None:
+    """What is accessed at a known place of the scratchpad, `count` elements of `ty` (a register), ends inside of it."""
+    place = address.owner
+    kernel = kernel_of(place) if isinstance(place, ScratchAddress) else None
+    if kernel is not None and isinstance(place, ScratchAddress):
+        offset, size = place.offset.value.data, kernel.scratch_bytes.value.data
+        end = offset + (lanes_of(ty) if count is None else count) * bits_of(ty) // 8
+        expect(
+            end <= size,
+            f"the access ends at byte {end} of the scratchpad, of which the kernel has {size}",
+        )
+
+
 @irdl_op_definition
 class Load(Instruction):
     """A scalar, or consecutive elements into the lanes of a vector."""
@@ -76,6 +92,7 @@ class Load(Instruction):
 
     def check(self) -> None:
         expect_elements("the result", self.result.type, STORABLE)
+        expect_inside_scratchpad(self.address, self.result.type)
 
 
 @irdl_op_definition
@@ -148,6 +165,26 @@ class Store(Instruction):
 
     def check(self) -> None:
         expect_elements("the value", self.value.type, STORABLE)
+        expect_inside_scratchpad(self.address, self.value.type)
+
+
+@irdl_op_definition
+class StoreStreaming(Instruction):
+    """`Store`, past the caches where ``bypass`` is set: a hint that the launch writes more than they hold.
+
+    Other cores see such a store once the program has ended, or has gone through an atomic or a fence.
+    """
+
+    name = mnemonic("store.streaming")
+    UNIT: ClassVar[Unit] = Unit.MEMORY
+    value = operand_def(Register)
+    address = operand_def(i64)
+    bypass = operand_def(i1)
+    ASSEMBLY: ClassVar[str] = "$value `,` $address `if` $bypass attr-dict `:` type($value)"
+
+    def check(self) -> None:
+        expect_elements("the value", self.value.type, STORABLE)
+        expect_inside_scratchpad(self.address, self.value.type)
 
 
 @irdl_op_definition

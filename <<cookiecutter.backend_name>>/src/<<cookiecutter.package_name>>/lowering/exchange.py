@@ -1,0 +1,79 @@
+"""The two halves of a tensor exchanged along an axis of extent 2, which Triton writes with a reduction.
+
+``tl.sort`` and ``tl.topk`` compare elements with their partners, and get the partners of ``x`` as
+``x ^ xor_sum(x, axis)``, since a GPU computes that without memory. Here they are a matter of addresses: memory read
+from the far end, with a negative stride. Without this a stage of a sort writes three tensors, not one, and takes twice
+the time to compile.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from xdsl.ir import Operation, SSAValue
+
+from .elementwise import byte_width, register_element, shape_of
+from .kernel import KernelLowering
+from .memory_ops import int_property
+from .tiles import Buffer, is_integer
+
+
+class Exchange(NamedTuple):
+    """``result`` is ``source`` with its halves along ``axis`` exchanged; ``others`` exist only to compute it."""
+
+    source: SSAValue
+    axis: int
+    result: SSAValue
+    others: tuple[Operation, ...]
+
+
+def exchange_of(reduce: Operation) -> Exchange | None:
+    """What a reduction, what uses it, and so on compute together, if that is an exchange."""
+    source = reduce.operands[0]
+    shape = shape_of(source.type)
+    axis = int_property(reduce, "axis")
+    if len(reduce.operands) != 1 or shape is None or shape[axis] != 2:
+        return None
+    if not is_integer(register_element(source.type)) or not combines_by_xor(reduce):
+        return None
+    expand = only_user(reduce, "tt.expand_dims")
+    broadcast = expand and only_user(expand, "tt.broadcast")
+    xor = broadcast and only_user(broadcast, "arith.xori")
+    if expand is None or broadcast is None or xor is None or int_property(expand, "axis") != axis:
+        return None
+    if {*xor.operands} != {source, broadcast.results[0]}:
+        return None
+    return Exchange(source, axis, xor.results[0], (expand, broadcast, xor))
+
+
+def combines_by_xor(reduce: Operation) -> bool:
+    ops = list(reduce.regions[0].block.ops)
+    return (
+        [op.name for op in ops] == ["arith.xori", "tt.reduce.return"]
+        and {*ops[0].operands} == {*reduce.regions[0].block.args}
+        and ops[1].operands[0] is ops[0].results[0]
+    )
+
+
+def only_user(op: Operation, name: str) -> Operation | None:
+    """The operation that uses the result of `op`, if it is the only one, in the same block, and called `name`."""
+    uses = list(op.results[0].uses)
+    user = uses[0].operation if len(uses) == 1 else None
+    return user if user is not None and user.name == name and user.parent is op.parent else None
+
+
+def lower_exchange(k: KernelLowering, exchange: Exchange) -> None:
+    """The result is a view of the source in the scratchpad, which stays as long as anything needs the reduction."""
+    stored = exchange.source
+    if isinstance(stored.owner, Operation) and stored.owner.name == "tt.bitcast":
+        stored = stored.owner.operands[0]  # needed in memory for its own sake
+    buffer = k.scheduler.materialise(k.tile(stored))
+    element = register_element(exchange.source.type)
+    step = buffer.strides[exchange.axis]
+    strides = list(buffer.strides)
+    strides[exchange.axis] = -step
+    k.set_tile(
+        exchange.result,
+        Buffer(buffer.shape, element, buffer.offset + step * byte_width(element), tuple(strides)),
+    )
+    k.lowered.update(exchange.others)
