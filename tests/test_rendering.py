@@ -176,7 +176,7 @@ def test_gpu_reference_is_there_only_if_asked_for(tmp_path: Path) -> None:
     without = generate(tmp_path / "without", names)
     mine = {path.relative_to(package).as_posix() for path in files_of(package)}
     extra = mine - {path.relative_to(without).as_posix() for path in files_of(without)}
-    assert {name.split("/")[0] for name in extra} == {"src", "tests", "docs"}
+    assert {name.split("/")[0] for name in extra} == {"src", "tests", "docs", "conformance"}
     assert {"src/zk_triton/gpu_reference/launch.c", "docs/gpu-reference.md"} <= extra
     assert "tests/test_gpu_reference_compile.py" in extra
     assert not [path for path in without.rglob("*") if "gpu" in path.name and path.suffix != ".pyc"]
