@@ -284,6 +284,25 @@ def test_float_arithmetic(host: Any, lanes: int, element: str) -> None:
 
 
 @pytest.mark.parametrize("element", ["f32", "f64"])
+@pytest.mark.parametrize(("host", "lanes"), SHAPES)
+@np.errstate(all="ignore")
+def test_ldexp(host: Any, lanes: int, element: str) -> None:
+    """Rounded once, where the result is denormal too."""
+    x, y = floats(element)
+    counts = np.concatenate([np.arange(-400, 400), RNG.integers(-2500, 2500, 400)])
+    n = np.resize(counts, x.shape).astype(x.dtype)
+    code = {"scaled": (element, f"%# = isa.ldexp %x, %n : {vector(element, lanes)}")}
+    for values in (x, y):
+        results = map_lanes({"x": (element, values), "n": (element, n)}, code, lanes, host)
+        assert_same_floats(results["scaled"], np.ldexp(values, n.astype(np.int32)), "ldexp")
+        # Any finite exponent, rounded down.
+        finite = np.where(np.isfinite(y), y, 0.5).astype(y.dtype)
+        results = map_lanes({"x": (element, values), "n": (element, finite)}, code, lanes, host)
+        whole = np.clip(np.floor(finite), -5000, 5000).astype(np.int32)
+        assert_same_floats(results["scaled"], np.ldexp(values, whole), "ldexp")
+
+
+@pytest.mark.parametrize("element", ["f32", "f64"])
 @pytest.mark.parametrize("lanes", [1, 16])
 @np.errstate(all="ignore")
 def test_library_functions(lanes: int, element: str) -> None:

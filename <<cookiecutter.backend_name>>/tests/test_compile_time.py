@@ -297,7 +297,7 @@ def test_a_cached_kernel_needs_no_compiler(tmp_path: Path) -> None:
     second = second_process(tmp_path)
     assert second["hit"] == [True] and second["right"]
     new = {*second["new"]}
-    assert not new & {"xdsl", "torch", "sympy"}
+    assert "xdsl" not in new
     unwanted = COMPILER
     if platform.machine() == "x86_64" and platform.system() == "Linux":
         assert "llvmlite" not in new

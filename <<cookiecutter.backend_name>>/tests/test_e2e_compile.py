@@ -235,9 +235,7 @@ def test_opaque_operations_give_the_same_code(fresh_cache: pathlib.Path) -> None
             f"{ENV_PREFIX}_VERIFY_PASSES": verify,
             "TRITON_CACHE_DIR": str(fresh_cache / verify),
         }
-        done = subprocess.run(
-            [sys.executable, "-c", script], capture_output=True, text=True, env=env, timeout=120
-        )
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=env, timeout=120)
         assert done.returncode == 0, done.stderr
         answers.append(done.stdout.split())
     assert [answer[0] for answer in answers] == ["False", "True"]

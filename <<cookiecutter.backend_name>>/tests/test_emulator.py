@@ -95,7 +95,8 @@ def arithmetic(element: str, lanes: int) -> dict[str, tuple[str, str]]:
         short = cls.name.partition(".")[2]
         name = short.replace(".", "_")
         if issubclass(cls, alu.Binary) and element in cls.ELEMENTS.names:
-            code[name] = (element, f"%# = isa.{short} %x, %y : {ty}")
+            second = "%finite" if cls is alu.Ldexp else "%y"
+            code[name] = (element, f"%# = isa.{short} %x, {second} : {ty}")
         elif issubclass(cls, alu.Unary) and element in cls.ELEMENTS.names:
             code[name] = (element, f"%# = isa.{short} %x : {ty}")
     mask = vector("i1", lanes)
@@ -115,6 +116,7 @@ def arithmetic(element: str, lanes: int) -> dict[str, tuple[str, str]]:
 def test_arithmetic(element: str, lanes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     dtype = {**INTEGERS, **FLOATS}[element]
     inputs = {name: (element, numbers(dtype)) for name in "xyz"}
+    inputs["finite"] = (element, np.nan_to_num(numbers(dtype)))
     code = arithmetic(element, lanes)
     expected = map_lanes(inputs, code, lanes)
     with on_emulator(monkeypatch):

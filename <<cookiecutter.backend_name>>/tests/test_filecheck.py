@@ -70,9 +70,7 @@ def test_file(name: str) -> None:
     assert lines, f"{name} has no RUN line"
     for line in lines:
         text = ""
-        *commands, last = [
-            shlex.split(part.replace("%s", shlex.quote(str(file)))) for part in line.split(" | ")
-        ]
+        *commands, last = [shlex.split(part.replace("%s", shlex.quote(str(file)))) for part in line.split(" | ")]
         for words in commands:
             text = run_command(words, text)
         assert last[0] == "filecheck", f"{name}: nothing looks at the output of {line}"

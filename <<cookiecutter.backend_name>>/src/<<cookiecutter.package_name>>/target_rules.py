@@ -11,8 +11,9 @@ from .errors import InstallationError
 COMPUTED_TYPES: Final = {"i8": True, "i16": True, "i32": True, "i64": True, "f32": True, "f64": False}
 """Element types that a vector unit computes in, and whether a machine must have them."""
 
-EXPANDABLE: Final = frozenset("sqrt rsqrt exp exp2 log log2 sin cos tanh erf remf".split())
-"""Instructions that a machine may lack: `passes/expand_special.py` has a formula for each."""
+EXPANDABLE: Final = frozenset("ldexp sqrt rsqrt exp exp2 log log2 sin cos tanh erf remf".split())
+"""Instructions that a machine may lack: `passes/expand_special.py` has a formula for each, but for ldexp, which the
+formulas do without."""
 
 
 def power_of_two(value: object, least: int, most: int) -> bool:

@@ -44,7 +44,7 @@ NUMBERS: Final = {
     # floating point
     "addf": 40, "subf": 41, "mulf": 42, "divf": 43, "remf": 44, "minnum": 45, "maxnum": 46, "minimum": 47,
     "maximum": 48, "copysign": 49, "negf": 50, "absf": 51, "sqrt": 52, "floor": 53, "ceil": 54,
-    "truncf.int": 55, "roundeven": 56, "fma": 57,
+    "truncf.int": 55, "roundeven": 56, "fma": 57, "ldexp": 58,
     # special functions
     "rsqrt": 64, "exp": 65, "exp2": 66, "log": 67, "log2": 68, "sin": 69, "cos": 70, "tanh": 71, "erf": 72,
     "math": 73, "act": 74,

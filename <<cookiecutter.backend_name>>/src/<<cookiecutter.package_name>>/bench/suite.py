@@ -30,6 +30,10 @@ PROCESSES = 7
 
 INTERPRETER_GOAL = 100.0
 
+KEEP_MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(32 * 2**20), "MALLOC_TRIM_THRESHOLD_": str(4 * 2**30)}
+"""The C library keeps what was freed, as in a process that has run for a while. Whether a result of 16 MB lands in
+fresh pages, which the system has to clear first, is chance otherwise, and takes longer than some kernels."""
+
 
 class Suite:
     """Starts workers that share a kernel cache, so that a kernel is compiled once in a run."""
@@ -98,6 +102,7 @@ class Suite:
             THREADS_VARIABLE: str(threads),
             "OMP_NUM_THREADS": str(threads),
             "MKL_NUM_THREADS": str(threads),
+            **KEEP_MEMORY,
         }
         if request.what == "first call":  # with byte code, as installed packages have it
             environment.pop("PYTHONDONTWRITEBYTECODE", None)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
-from xdsl.dialects.builtin import f64
+from xdsl.dialects.builtin import f64, i32
 
 from ..dialects.isa import alu as isa
 from ..dialects.isa.base import like
@@ -244,25 +245,44 @@ def propagating_extremum(e: Emitter, op: isa.Binary) -> None:
 
 
 def _ordered_extremum(e: Emitter, ty: RegisterType, lhs: str, rhs: str, *, largest: bool) -> str | None:
-    """minNum / maxNum by ``vrange``, register by register; None where the host has no such instruction."""
+    """minNum / maxNum by ``vrange``; None where the host has no such instruction."""
     if not e.host.orders_zeros:
         return None
+    choice = ("i32", str(RANGE_MAXIMUM if largest else RANGE_MINIMUM))
+    return _masked_avx512(e, ty, "range", [lhs, rhs], [choice])
+
+
+def _masked_avx512(
+    e: Emitter, ty: RegisterType, name: str, operands: list[str], immediates: Sequence[tuple[str, str]] = ()
+) -> str:
+    """An instruction that LLVM has as an intrinsic with a mask (all lanes here), register by register."""
     width = max(SHORTEST_VECTOR, min(e.vector_bits, ty.lanes * ty.bits))
     lanes = width // ty.bits
     part, mask = spell(ty.element, lanes), f"i{max(lanes, 8)}"
-    name = f"llvm.x86.avx512.mask.range.p{'s' if ty.bits == 32 else 'd'}.{width}"
-    last = [
-        ("i32", str(RANGE_MAXIMUM if largest else RANGE_MINIMUM)),
-        (part, "zeroinitializer"),
-        (mask, "-1"),
-    ]
+    symbol = f"llvm.x86.avx512.mask.{name}.p{'s' if ty.bits == 32 else 'd'}.{width}"
+    last = [*immediates, (part, "zeroinitializer"), (mask, "-1")]
     if width == 512:
         last.append(("i32", str(ROUNDING_IN_FORCE)))
+    return by_parts(
+        e,
+        ty,
+        lanes,
+        lambda *parts: e.call(part, symbol, *((part, value) for value in parts), *last),
+        *operands,
+    )
 
-    def one(a: str, b: str) -> str:
-        return e.call(part, name, (part, a), (part, b), *last)
 
-    return by_parts(e, ty, lanes, one, lhs, rhs)
+@emits(isa.Ldexp)
+def ldexp(e: Emitter, op: isa.Ldexp) -> None:
+    ty = e.type(op.result)
+    if e.host.scales_by_powers:
+        e.bind(op.result, _masked_avx512(e, ty, "scalef", [e.ref(op.lhs), e.ref(op.rhs)]))
+        return
+    count = register_type(like(op.result.type, i32))
+    down = e.call(ty.text, f"llvm.floor.{ty.mangled}", (ty.text, e.ref(op.rhs)))
+    whole = e.call(count.text, f"llvm.fptosi.sat.{count.mangled}.{ty.mangled}", (ty.text, down))
+    symbol = "ldexpf" if ty.bits == 32 else "ldexp"
+    e.bind(op.result, library(e, symbol, ty, [(ty, e.ref(op.lhs)), (count, whole)]))
 
 
 def _compare_extremum(e: Emitter, ty: RegisterType, lhs: str, rhs: str, *, largest: bool) -> str:

@@ -81,6 +81,11 @@ class HostFeatures:
         return self.has("avx512bf16") and self.has("avx512vl")
 
     @property
+    def scales_by_powers(self) -> bool:
+        """Whether a product with 2^n, n a float, that is rounded once is an instruction (``vscalef``)."""
+        return self.has("avx512f") and self.has("avx512vl")
+
+    @property
     def orders_zeros(self) -> bool:
         """Whether a minimum / maximum with -0 < +0 that prefers numbers to NaN is an instruction (``vrange``)."""
         return self.has("avx512dq") and self.has("avx512vl")

@@ -84,6 +84,18 @@ def on_unsigned(function: Function) -> Callable[[Machine, Instruction], Step]:
     return make
 
 
+@executes("ldexp")
+def ldexp(machine: Machine, instruction: Instruction) -> Step:
+    result, value, exponent = machine.views(instruction)
+    most = 5000  # beyond, results are zeros and infinities anyway
+
+    def step() -> None:
+        whole = np.nan_to_num(np.clip(np.floor(exponent), -most, most)).astype(np.int32)
+        np.ldexp(value, whole, out=result)
+
+    return step
+
+
 executes("minu")(on_unsigned(np.minimum))
 executes("maxu")(on_unsigned(np.maximum))
 

@@ -31,7 +31,7 @@ def quantized_linear(
         left = k - start
         a = tl.load(x_tile, mask=inner[None, :] < left, other=0)
         b = tl.load(w_tile, mask=inner[:, None] < left, other=0)
-        total = tl.dot(a, b, total)
+        total = tl.dot(a, b, total, out_dtype=tl.int32)
         x_tile += BLOCK_K * x_column
         w_tile += BLOCK_K * w_row
 

@@ -6,13 +6,15 @@ scalar (``pointers += step``): those are carried as that scalar.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ..dialects.tt import constant_value
+from .accumulate import RunningTotal, add_to_total, open_total, running_total
 from .aliasing import disturbs, reads
 from .elementwise import register_element
 from .kernel import Handler, KernelLowering
@@ -50,8 +52,12 @@ def for_loop(k: KernelLowering, op: Operation) -> None:
     registers: list[SSAValue] = []
     homes: dict[SSAValue, Buffer] = {}
     writes: list[tuple[Tile, Buffer]] = []
-    for init, argument, moves in zip(inits, arguments, shifted, strict=True):
-        if not is_tensor(argument):
+    totals: dict[SSAValue, tuple[RunningTotal, Buffer]] = {}
+    for number, (init, argument, moves) in enumerate(zip(inits, arguments, shifted, strict=True)):
+        total = running_total(op, number)
+        if total is not None:
+            totals[argument] = total, open_total(k, argument, total)
+        elif not is_tensor(argument):
             registers.append(k.scalar(init))
         elif moves:
             linear[argument] = as_linear(k.tile(init), k.b)
@@ -66,16 +72,21 @@ def for_loop(k: KernelLowering, op: Operation) -> None:
     index, carried = k.b.open_loop([register.type for register in registers], index=bounds[0].type)
     k.set_scalar(induction, index)
     k.b.steps[index] = bounds[2]
-    bind(k, arguments, carried, homes, linear)
+    bind(k, [arg for arg in arguments if arg not in totals], carried, homes, linear)
     with k.scheduler.region():
         k.lower_ops(op_list(body))
+        for total, home in totals.values():
+            add_to_total(k, total, home)
         k.scheduler.flush()
-        results = leave(k, terminator, arguments, homes, linear)
+        results = leave(k, terminator, arguments, homes, linear, totals)
     after = k.b.close_loop(bounds[0], bounds[1], bounds[2], registers, results)
     renamed: dict[SSAValue, SSAValue] = dict(zip(arguments, op.results, strict=True))
+    for carried_total, (_, home) in totals.items():
+        result = renamed[carried_total]
+        k.set_buffer(result, replace(home, owner=result))
     bind(
         k,
-        op.results,
+        [result for arg, result in renamed.items() if arg not in totals],
         after,
         {
             renamed[arg]: Buffer(h.shape, h.element, h.offset, h.strides, renamed[arg])
@@ -110,12 +121,18 @@ def leave(
     arguments: Sequence[SSAValue],
     homes: dict[SSAValue, Buffer],
     linear: dict[SSAValue, Linear],
+    elsewhere: Collection[SSAValue] = (),
 ) -> list[SSAValue]:
-    """At the end of a body: writes tensors back to their homes; gives the registers to carry."""
+    """At the end of a body: writes tensors back to their homes; gives the registers to carry.
+
+    Arguments that are ``elsewhere`` have what they need.
+    """
     k.locate(terminator)
     registers: list[SSAValue] = []
     pairs: list[tuple[Tile, Buffer]] = []
     for value, argument in zip(terminator.operands, arguments, strict=True):
+        if argument in elsewhere:
+            continue
         if argument in homes:
             pairs.append((k.tile(value), homes[argument]))
         elif argument in linear:

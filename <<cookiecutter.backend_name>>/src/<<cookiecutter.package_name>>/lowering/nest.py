@@ -14,7 +14,6 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from ..dialects.isa import alu
-from ..dialects.isa.base import vector
 from ..frontend.locations import LOC, SourceLoc
 from ..target import VECTOR_LANES
 from .builder import Builder
@@ -342,16 +341,10 @@ class Nest:
 
     def _reduce(self, axis: int) -> None:
         b, e = self.b, self.e
-        identities = [root.combine.identities() for root in self.reductions]
+        starts = [root.start(e, self.plan.width) for root in self.reductions]
         across = axis == self.plan.vector_dim
-        if all(identity is not None for identity in identities):
-            start = 0
-            totals = [
-                b.const(neutral, vector(self.plan.width, element))
-                for root, neutrals in zip(self.reductions, identities, strict=True)
-                for neutral, element in zip(neutrals or [], root.combine.elements, strict=True)
-            ]
-        else:
+        start, totals = 0, [total for root in starts if root is not None for total in root]
+        if None in starts:
             # No neutral element: the first vector starts the total.
             start = self.plan.steps[axis]
             self.point[axis] = Index(b.const(0, i64), self.plan.lanes[axis])

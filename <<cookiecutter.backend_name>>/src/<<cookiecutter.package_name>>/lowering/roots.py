@@ -96,6 +96,16 @@ class Reduction(Root):
     def evaluate(self, e: Evaluator, point: Point) -> Finish:
         raise AssertionError("a reduction is driven by the nest")
 
+    def start(self, e: Evaluator, width: int) -> list[SSAValue] | None:
+        """The totals of `width` lanes before the first element; None if that has to be the first one."""
+        neutral = self.combine.identities()
+        if neutral is None:
+            return None
+        return [
+            e.b.const(value, vector(width, element))
+            for value, element in zip(neutral, self.combine.elements, strict=True)
+        ]
+
     def values(self, e: Evaluator, point: Point) -> list[SSAValue]:
         return [e.vector_value(operand, point) for operand in self.operands]
 

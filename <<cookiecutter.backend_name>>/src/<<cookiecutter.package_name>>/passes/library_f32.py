@@ -208,9 +208,10 @@ def log1p(f: Formula, x: SSAValue) -> SSAValue:
 def exp10(f: Formula, x: SSAValue) -> SSAValue:
     """10^x = 2^n 10^r with n = round(x log2(10))."""
     x = clamp(f, x, -45.5, 39.0)  # beyond, the results are 0 and inf
-    biased, n = nearest(f, f(alu.Fma, x, LOG2_10, ROUND + 254), ROUND + 254)
+    shifted = f(alu.Fma, x, LOG2_10, ROUND + 254)
+    n = f(alu.SubF, shifted, ROUND + 254)
     r = f(alu.Fma, n, -LOG10_2[1], f(alu.Fma, n, -LOG10_2[0], x))
-    return scale(f, f.horner(r, (1.0, *EXP10)), biased)
+    return scale(f, f.horner(r, (1.0, *EXP10)), shifted, n)
 
 
 def log10(f: Formula, x: SSAValue) -> SSAValue:

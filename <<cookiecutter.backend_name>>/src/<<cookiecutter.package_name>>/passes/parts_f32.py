@@ -10,8 +10,12 @@ from typing import Final
 
 from xdsl.ir import SSAValue
 
+from ..codegen.host import HostFeatures
 from ..dialects.formula import F32, I32, Formula
 from ..dialects.isa import alu, convert
+from ..target import SPECIAL_FUNCTIONS
+
+HAS_LDEXP: Final = "ldexp" in SPECIAL_FUNCTIONS
 
 INF: Final = math.inf
 NAN: Final = math.nan
@@ -70,8 +74,14 @@ def power_of_two(f: Formula, biased: SSAValue) -> SSAValue:
     return f.bits(f(alu.Shl, biased, 23), F32)
 
 
-def scale(f: Formula, y: SSAValue, biased: SSAValue) -> SSAValue:
-    """y 2^n from the low bits n + 254, in two steps, so that it overflows and rounds to denormals as it should."""
+def scale(f: Formula, y: SSAValue, shifted: SSAValue, n: SSAValue) -> SSAValue:
+    """y 2^n, from n as an f32 or from the low bits n + 254 of ``shifted``.
+
+    The latter take two steps, so that the product overflows and rounds to denormals as it should.
+    """
+    if HAS_LDEXP and HostFeatures.current().scales_by_powers:
+        return f(alu.Ldexp, y, n)
+    biased = f.bits(shifted, I32)
     half = f(alu.ShrU, biased, 1)
     other = f(alu.SubI, biased, half)
     return f(alu.MulF, f(alu.MulF, y, power_of_two(f, half)), power_of_two(f, other))

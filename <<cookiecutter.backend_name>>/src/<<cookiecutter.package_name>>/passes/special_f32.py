@@ -54,16 +54,18 @@ ERFC_LOG2: Final = (
 def exp(f: Formula, x: SSAValue) -> SSAValue:
     """e^x = 2^n e^r with n = round(x / ln 2)."""
     x = clamp(f, x, -104.0, 89.0)  # beyond, the results are 0 and inf
-    biased, n = nearest(f, f(alu.Fma, x, LOG2_E[0], ROUND + 254), ROUND + 254)
+    shifted = f(alu.Fma, x, LOG2_E[0], ROUND + 254)
+    n = f(alu.SubF, shifted, ROUND + 254)
     r = f(alu.Fma, n, -LN2[1], f(alu.Fma, n, -LN2[0], x))
-    return scale(f, f.horner(r, (1.0, 1.0, *EXP)), biased)
+    return scale(f, f.horner(r, (1.0, 1.0, *EXP)), shifted, n)
 
 
 def exp2(f: Formula, x: SSAValue) -> SSAValue:
     """2^x = 2^n 2^r with n = round(x); exact for integers."""
     x = clamp(f, x, -151.0, 129.0)  # beyond, the results are 0 and inf
-    biased, n = nearest(f, f(alu.AddF, x, ROUND + 254), ROUND + 254)
-    return scale(f, f.horner(f(alu.SubF, x, n), (1.0, *EXP2)), biased)
+    shifted = f(alu.AddF, x, ROUND + 254)
+    n = f(alu.SubF, shifted, ROUND + 254)
+    return scale(f, f.horner(f(alu.SubF, x, n), (1.0, *EXP2)), shifted, n)
 
 
 def log(f: Formula, x: SSAValue) -> SSAValue:

@@ -111,6 +111,8 @@
 %r52 = <<cookiecutter.backend_name>>.maximum %vf, %vf : vector<16xf32>
 // CHECK: {{%[a-z0-9]+}} = <<cookiecutter.backend_name>>.copysign {{%[a-z0-9]+}}, {{%[a-z0-9]+}} : vector<16xf32>
 %r53 = <<cookiecutter.backend_name>>.copysign %vf, %vf : vector<16xf32>
+// CHECK: {{%[a-z0-9_]+}} = <<cookiecutter.backend_name>>.ldexp {{%[a-z0-9]+}}, {{%[a-z0-9]+}} : vector<16xf32>
+%r53_ldexp = <<cookiecutter.backend_name>>.ldexp %vf, %vf : vector<16xf32>
 // CHECK: {{%[a-z0-9]+}} = <<cookiecutter.backend_name>>.addf {{%[a-z0-9]+}}, {{%[a-z0-9]+}} : f64
 %r54 = <<cookiecutter.backend_name>>.addf %d, %d : f64
 // CHECK: {{%[a-z0-9]+}} = <<cookiecutter.backend_name>>.negf {{%[a-z0-9]+}} : vector<16xf32>

@@ -321,6 +321,13 @@ class CopySign(FloatBinary):
 
 
 @irdl_op_definition
+class Ldexp(FloatBinary):
+    """`lhs` times 2^n, rounded once; n is the float `rhs` rounded down. An infinite or NaN `rhs` gives any value."""
+
+    name = mnemonic("ldexp")
+
+
+@irdl_op_definition
 class NegF(FloatUnary):
     """Sign flipped, NaN included."""
 
