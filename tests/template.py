@@ -24,7 +24,7 @@ ODD_ANSWERS = {
     "license": "Apache-2.0",
     "vector_lanes": "8",
     "matrix_tile": "8",
-    "scratchpad_kib": "256",
+    "scratchpad_kib": "32",
     "ci_provider": "gitlab",
 }
 

@@ -46,10 +46,11 @@ TARGETS: dict[str, dict[str, object]] = {
 """Name -> constants of `target.py`. The rest are as they stand there."""
 
 LANGUAGE = (
-    "conformance_regressions", "e2e_autotune", "e2e_launch", "emulator", "examples", "extern_functions",
-    "language_atomics", "language_control", "language_descriptors", "language_dot", "language_elementwise",
-    "language_memory", "language_random", "language_reduce", "language_shape", "libdevice", "libdevice_exact", "prefetch",
-    "property_elementwise", "random_programs", "regressions",
+    "accumulate", "conformance_regressions", "e2e_autotune", "e2e_launch", "emulator", "examples", "exchange",
+    "extern_functions", "language_activation", "language_atomics", "language_control", "language_descriptors",
+    "language_dot", "language_elementwise", "language_memory", "language_random", "language_reduce", "language_saturate",
+    "language_shape", "language_shift", "libdevice", "libdevice_exact", "prefetch", "property_elementwise",
+    "random_programs", "regressions",
 )  # fmt: skip
 """The files that test what kernels compute, without ``test_``."""
 

@@ -74,6 +74,12 @@ def _to_integer(f: Formula, op: convert.Conversion, was: Attribute) -> SSAValue:
     return soft_f64.to_integer(f, op.source, element_of(op.result.type), signed=signed)
 
 
+def _saturate(f: Formula, op: convert.Conversion, was: Attribute) -> SSAValue:
+    nearest = soft_f64.RULES[alu.RoundEvenF](f, op.source)
+    signed = isinstance(op, convert.SatS)
+    return soft_f64.to_integer(f, nearest, element_of(op.result.type), signed=signed)
+
+
 def _widen(f: Formula, op: convert.ExtF, was: Attribute) -> SSAValue:
     source = op.source
     if element_of(source.type) != f32:
@@ -107,6 +113,8 @@ EXPANSIONS: Final[dict[type[Operation], Expansion]] = {
     convert.ExtF: _widen,
     convert.FToSI: _to_integer,
     convert.FToUI: _to_integer,
+    convert.SatS: _saturate,
+    convert.SatU: _saturate,
     convert.SIToF: _from_integer,
     convert.TruncF: _narrow,
     convert.UIToF: _from_integer,

@@ -60,8 +60,8 @@ define internal i64 @now() {
   ret i64 %sum
 }
 
-; Spins for at most 20 us; returns early once (*%word == %value) is %wanted.
-define internal void @spin(ptr %word, i64 %value, i1 %wanted) {
+; Spins for at most %limit nanoseconds; returns early once (*%word == %value) is %wanted.
+define internal void @spin(ptr %word, i64 %value, i1 %wanted, i64 %limit) {
 entry:
   %start = call i64 @now()
   br label %burst
@@ -79,7 +79,7 @@ relax:
 clock:
   %t = call i64 @now()
   %spent = sub i64 %t, %start
-  %over = icmp sgt i64 %spent, 20000
+  %over = icmp sgt i64 %spent, %limit
   br i1 %over, label %out, label %burst
 out:
   ret void
@@ -248,9 +248,9 @@ join:
 notify:
   %notified = call i32 @pthread_cond_broadcast(ptr @work_done)
   br label %linger
-linger:                                           ; the next launch often follows at once
+linger:  ; the next launch often follows at once; a worker that sleeps is late, and on a busy machine on the wrong core
   %unlock2 = call i32 @pthread_mutex_unlock(ptr @mutex)
-  call void @spin(ptr @serial, i64 %serial, i1 false)
+  call void @spin(ptr @serial, i64 %serial, i1 false, i64 200000)
   %lock2 = call i32 @pthread_mutex_lock(ptr @mutex)
   br label %left
 left:
@@ -386,7 +386,7 @@ own:
   br i1 %idle3, label %close, label %patience
 patience:
   %unlocked3 = call i32 @pthread_mutex_unlock(ptr @mutex)
-  call void @spin(ptr %busy.at, i64 0, i1 true)
+  call void @spin(ptr %busy.at, i64 0, i1 true, i64 20000)
   %locked4 = call i32 @pthread_mutex_lock(ptr @mutex)
   br label %drain
 drain:

@@ -1,7 +1,7 @@
 """The thread pool that runs a kernel over a grid; its code is ``pool.ll``, this is the Python side.
 
 No C compiler is needed: LLVM compiles the file once (16 ms) and Triton's cache folder keeps the object code, so later
-processes load it in 2 ms. Workers are started by the first launch that can use them and never spin for more than 20 us.
+processes load it in 2 ms. Workers are started by the first launch that can use them and spin for at most 200 us.
 """
 
 from __future__ import annotations
