@@ -102,7 +102,7 @@ def test_numbers_and_names_arrive(tmp_path: Path) -> None:
     assert constants["ARCH"] == "ZK-7.1+b"
     assert constants["VECTOR_LANES"] == 8
     assert constants["MATRIX_TILE"] == (8, 8, 8)
-    assert constants["SCRATCHPAD_BYTES"] == 256 * 1024
+    assert constants["SCRATCHPAD_BYTES"] == 32 * 1024
     project = tomllib.loads((package / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["entry-points"]["triton.backends"] == {"zk_7": "zizka_triton.backend"}
     assert project["scripts"] == {"zizka-triton.backend": "zizka_triton.cli.main:main"}
@@ -190,7 +190,7 @@ def test_gpu_reference_is_there_only_if_asked_for(tmp_path: Path) -> None:
     different = [
         name for name in mine - extra if (package / name).read_bytes() != (without / name).read_bytes()
     ]
-    assert sorted(different) == ["docs/README.md", "pyproject.toml"]
+    assert sorted(different) == ["docs/README.md", "docs/kernel-functions.md", "pyproject.toml"]
 
 
 def test_every_action_is_pinned_and_one_job_gates(tmp_path: Path) -> None:
