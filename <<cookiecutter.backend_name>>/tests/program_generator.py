@@ -10,6 +10,7 @@ import random
 from collections.abc import Callable, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from program_oracle import (
     ATOMICS,
@@ -46,6 +47,29 @@ FAMILIES: list[list[Shape]] = [
     [(32, 32), (32,), (1024,)],
 ]
 Check = Callable[[Type], bool]
+
+
+class Total(NamedTuple):
+    """What combines lane by lane, what combines the lanes, and the number that changes neither."""
+
+    update: str
+    reduction: str
+    neutral: int
+
+
+BITWISE = [Total("or", "or_reduce", 0)]
+NARROW = [*BITWISE, Total("mul", "mul_reduce", 1)]
+"""Combined as they are: ``tl.sum`` and its like would widen them first."""
+ORDERED = [Total("max", "reduce_max", 0), Total("min", "reduce_min", 1000)]
+WIDE = [*NARROW, *ORDERED, Total("add", "sum", 0), Total("add", "sum", 0), Total("xor", "xor_sum", 0)]
+
+
+def totals_of(dtype: str) -> list[Total]:
+    if dtype == "bool":
+        return BITWISE
+    if is_float(dtype):
+        return ORDERED
+    return WIDE if bits(dtype) >= 32 else NARROW
 
 
 def size(shape: Shape) -> int:
@@ -131,9 +155,11 @@ class Generator:
             (0.6, self.make),
             (0.25, self.dot),
             (0.4, self.rare),
+            (0.4, self.reductions_of_one_block),
         ]
         if self.depth < 2:
             choices += [(0.9, self.for_loop), (0.5, self.while_loop), (0.8, self.if_else)]
+            choices.append((0.5, self.running_totals))
         if self.depth == 0:
             choices.append((0.15, self.early_return))
         weights, actions = zip(*choices, strict=True)
@@ -470,7 +496,14 @@ class Generator:
             if self.r.random() < 0.6:
                 literal = t.dtype != "bool" and self.r.random() < 0.6
                 args.append(self.literal(t.dtype) if literal else self.like(t).name)
-        return self.add("load", tuple(args), t, {"buffer": buffer})
+        loaded = self.add("load", tuple(args), t, {"buffer": buffer})
+        if len(args) > 1 and t.dtype != "bool" and self.r.random() < 0.3:
+            # Once more with the mask, which a load under another name may share.
+            sides = [loaded.name, self.like(t).name]
+            if self.r.random() < 0.2:
+                sides.reverse()
+            loaded = self.add("where", (args[1], *sides), t)
+        return loaded
 
     def load_again(self) -> None:
         pointer = self.pick(is_pointer)
@@ -602,6 +635,25 @@ class Generator:
         made = self.add(op, (v.name,), out, {"axis": axis, "keep": keep})
         if keep and r.random() < 0.7:  # broadcast back
             self.add(r.choice(["sub", "add", "max"]), (v.name, self.converted(made, dtype).name), v.type)
+
+    def reductions_of_one_block(self) -> None:
+        """As of a mean and a deviation: one that needs another one's result, and one in between that does not."""
+        r = self.r
+        v = self.pick_tensor(lambda t: t.dtype == "float32" or is_wide(t))
+        if v is None:
+            return
+        shape, dtype = v.type.shape, v.type.dtype
+        axis = r.randrange(len(shape))
+        ops = ["reduce_max", "reduce_min"] if is_float(dtype) else ["sum", "sum", "xor_sum", "reduce_max"]
+        kept = Type(dtype, tuple(1 if d == axis else n for d, n in enumerate(shape)))
+        keep = {"axis": axis, "keep": True}
+        first = self.add(r.choice(ops), (v.name,), kept, keep)
+        derived = self.add(r.choice(["add", "mul"]), (first.name, self.literal(dtype)), kept)
+        other = self.add(r.choice(["add", "mul", "max"]), (v.name, self.like(v.type).name), v.type)
+        between = self.add(r.choice(ops), (other.name,), kept, keep)
+        centred = self.add("sub", (v.name, r.choice([first, derived]).name), v.type)
+        self.add(r.choice(ops), (centred.name,), kept, keep)
+        self.add("add", (derived.name, between.name), kept)
 
     def scan(self) -> None:
         r = self.r
@@ -756,6 +808,68 @@ class Generator:
         body, carried, after = self.loop_body(known)
         self.pool += after
         self.body.append(For(index, bounds, carried, body, kind))
+
+    def running_totals(self) -> None:
+        """A loop that adds up blocks lane by lane, and the sums of the lanes after it."""
+        r = self.r
+        index = self.name("i")
+        bounds: tuple = r.choice(
+            [
+                (0, 3, 1),
+                (0, 6, 2),
+                (0, 0, 1),
+                (3, 0, -1),
+                (0, "three", 1),
+                (0, "zero", 1),
+                ("one", "three", "one"),
+            ]
+        )
+        dtype = r.choice([d for d in self.buffers.values() if d not in ("float16", "float64")])
+        t = Type(dtype, (r.choice([64, 128, 256, 512]),))
+        kinds = [r.choice(totals_of(dtype)) for _ in range(r.choice([1, 1, 2]))]
+        carried: list[tuple[str, str, str]] = []
+        # What an iteration adds may be from the one before.
+        before = (self.filled(t), self.inner_name(t)) if dtype != "bool" and r.random() < 0.3 else None
+        starts: list[tuple[str, str]] = []
+        for kind in kinds:
+            neutral = kind.neutral if r.random() < 0.6 else self.literal(dtype)
+            value = float(neutral) if is_float(dtype) else neutral
+            made = self.let("full", (value,), t, {"shape": t.shape, "dtype": dtype})
+            starts.append((made.name, self.inner_name(t)))
+        with self.region() as body:
+            self.pool.append(Variable(index, Type("int32")))
+            if before is not None:
+                self.pool.append(Variable(before[1], t))
+            at = self.term(t.shape, 0, 1, flip=r.random() < 0.1)
+            moved = self.let("mul", (index, r.choice([1, 16, t.shape[0]])), Type("int32"))
+            at = self.let("add", (at.name, moved.name), at.type)
+            args: list = [self.pointer(self.buffer_for(dtype), t.shape, at).name]
+            if r.random() < 0.7:
+                bound = r.choice(["some", "zero", r.randrange(4 * t.shape[0])])
+                args.append(self.let("lt", (at.name, bound), Type("bool", t.shape)).name)
+                args.append(self.literal(dtype))
+            block = self.add("load", tuple(args), t, {"buffer": args[0].split("_")[1]})
+            if len(args) > 1 and r.random() < 0.4:
+                block = self.add("where", (args[1], block.name, self.like(t).name), t)
+            for _ in range(r.choice([0, 0, 1, 2])):
+                self.step()
+            for kind, (init, name) in zip(kinds, starts, strict=True):
+                added = block if r.random() < 0.6 else self.like(t)
+                order = (name, added.name) if r.random() < 0.7 else (added.name, name)
+                carried.append((name, init, self.let(kind.update, order, t).name))
+            if before is not None:
+                carried.append((before[1], before[0].name, block.name))
+            statements = list(body)
+        self.body.append(For(index, bounds, carried, statements, r.choice(["range", "tl.range"])))
+        if before is not None:
+            self.used.add(before[0].name)
+            self.pool.append(Variable(before[1], t))
+        if r.random() < 0.3:
+            self.step()
+        for kind, (_, name) in zip(kinds, starts, strict=True):
+            self.add(kind.reduction, (name,), Type(dtype), {"axis": 0, "keep": False})
+            if r.random() < 0.15:
+                self.pool.append(Variable(name, t))  # somebody wants to see the lanes
 
     def while_loop(self) -> None:
         counter = self.name("k")

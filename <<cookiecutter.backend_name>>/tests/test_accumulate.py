@@ -162,3 +162,38 @@ def test_what_only_looks_like_a_total() -> None:
     x = np.ones(512 * 6, np.float32)
     launch(read_inside, (1,), x, out, len(x), BLOCK=512)
     assert out[0] == 3 * 512
+
+
+@triton.jit
+def either(a, b):
+    return a | b
+
+
+@triton.jit
+def both(a, b):
+    return a & b
+
+
+@triton.jit
+def any_and_all(x, out, n, BLOCK: tl.constexpr):
+    """Totals of booleans, which are bytes in memory."""
+    lanes = tl.arange(0, BLOCK)
+    some = tl.zeros([BLOCK], dtype=tl.int1)
+    every = tl.full([BLOCK], 1, dtype=tl.int1)
+    for start in range(0, n, BLOCK):
+        inside = start + lanes < n
+        value = tl.load(x + start + lanes, mask=inside, other=0)
+        some |= value > 5
+        every &= (value > -5) | (inside == 0)
+    tl.store(out, tl.reduce(some, 0, either))
+    tl.store(out + 1, tl.reduce(every, 0, both))
+
+
+@pytest.mark.parametrize("n", [0, 1, 700, 2048])
+@pytest.mark.parametrize("extreme", [4, 6, -6])
+def test_totals_of_booleans(n: int, extreme: int) -> None:
+    x = RNG.integers(-4, 5, max(n, 1)).astype(np.int32)
+    x[n // 2] = extreme
+    out = np.zeros(2, np.int32)
+    launch(any_and_all, (1,), x, out, n, 256)
+    np.testing.assert_array_equal(out, [(x[:n] > 5).any(), (x[:n] > -5).all()])

@@ -130,6 +130,37 @@ def test_thread_local_data_is_left_to_llvm() -> None:
         elf.link(image, ["k"])
 
 
+COMMON = """
+@seen = common global i32 0
+define i32 @k(i32 %x) {
+  %old = load i32, ptr @seen
+  %new = add i32 %old, %x
+  store i32 %new, ptr @seen
+  ret i32 %new
+}
+"""
+INDIRECT = """
+@chosen = ifunc i32 (i32), ptr @choose
+define internal ptr @choose() {
+  ret ptr @same
+}
+define internal i32 @same(i32 %x) {
+  ret i32 %x
+}
+define i32 @k(i32 %x) {
+  %y = call i32 @chosen(i32 %x)
+  ret i32 %y
+}
+"""
+
+
+@here
+@pytest.mark.parametrize("program", [COMMON, INDIRECT], ids=["common", "indirect"])
+def test_symbols_without_an_address_are_left_to_llvm(program: str) -> None:
+    with pytest.raises(elf.CannotLink, match="seen|chosen"):
+        elf.link(compile_llvm(program), ["k"])
+
+
 @here
 @pytest.mark.parametrize("kept", range(0, 1200, 37))
 def test_damaged_objects(kept: int) -> None:

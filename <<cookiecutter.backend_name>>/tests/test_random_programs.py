@@ -11,6 +11,7 @@ import os
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,16 @@ from harness import launch
 from program_generator import make_program
 from program_oracle import GRID, REGION, OutOfBounds, Program, execute, size_of, source_of, without_range
 
+from <<cookiecutter.package_name>>.passes import streaming_stores
 from <<cookiecutter.package_name>>.target import BACKEND_NAME
 
 COUNT = int(os.environ.get("RANDOM_PROGRAMS", "60"))
 FIRST = int(os.environ.get("RANDOM_PROGRAMS_SEED", "0"))
 BATCH = 10
+LINE = 64
+"""Bytes of a cache line."""
+OFFSETS = (0, 0, 32, 16, 1)
+"""Bytes behind the start of a line at which a program's buffers begin, or an element of theirs if that is more."""
 SHRINK_SECONDS = 60.0
 
 
@@ -60,13 +66,33 @@ def kernel_of(source: str, folder: Path) -> Any:
     return module.kernel
 
 
+def placed(values: np.ndarray, offset: int) -> np.ndarray:
+    """A copy that begins so many bytes behind a boundary of cache lines."""
+    memory = np.zeros(values.nbytes + 2 * LINE, np.uint8)
+    start = -memory.ctypes.data % LINE + offset
+    copy = memory[start : start + values.nbytes].view(values.dtype)
+    copy[:] = values
+    return copy
+
+
+@contextmanager
+def streaming(*, everything: bool) -> Iterator[None]:
+    """Past the caches goes what large launches would store there."""
+    with pytest.MonkeyPatch.context() as patch:
+        if everything:
+            patch.setattr(streaming_stores, "LARGE", 1)
+        yield
+
+
 def check(program: Program, seed: int, folder: Path) -> None:
     """Runs `program` both ways; raises `Mismatch`, or what the compiler raises."""
     expected = initial_memory(program, seed)
-    actual = {name: array.copy() for name, array in expected.items()}
+    offset = OFFSETS[seed // 2 % len(OFFSETS)]
+    actual = {name: placed(array, max(offset, offset and array.itemsize)) for name, array in expected.items()}
     execute(program, expected)
     kernel = kernel_of(source_of(program), folder)
-    launch(kernel, (GRID,), *actual.values(), *program.scalars.values())
+    with streaming(everything=seed % 2 == 0):
+        launch(kernel, (GRID,), *actual.values(), *program.scalars.values())
     for name, values in expected.items():
         same = (values == actual[name]) | ((values != values) & (actual[name] != actual[name]))
         if not same.all():

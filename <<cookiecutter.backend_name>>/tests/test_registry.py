@@ -215,6 +215,18 @@ def test_the_machinery_of_passes_costs_less_than_a_millisecond() -> None:
     assert min(took) < 1e-3
 
 
+def test_passes_keep_their_order_whoever_imports_one_first() -> None:
+    """A pass that needs another one's work says so: an extension may have imported its module alone."""
+    pipeline.load_passes()
+    known = registry_module.REGISTRY.passes("isa")
+    chain = ["expand-special", "expand-f64", "streaming-stores", "spread-prefetches"]
+    for first in known:
+        registry = Registry()
+        for p in (first, *(p for p in reversed(known) if p is not first)):
+            registry.register(stage=p.stage, name=p.name, before=p.before, after=p.after)(p.run)
+        assert [p.name for p in registry.passes("isa") if p.name in chain] == chain, first.name
+
+
 def test_triton_passes_are_anchors() -> None:
     pipeline.load_passes()
     names = [p.name for p in registry_module.REGISTRY.passes("ttir")]

@@ -8,6 +8,8 @@ import triton
 import triton.language as tl
 from harness import bf16, launch
 
+from <<cookiecutter.package_name>>.emulator import emulated
+
 INT_MAX = 2**31 - 1
 
 
@@ -405,3 +407,25 @@ def test_f64_to_fp8_rounds_once() -> None:
     largest = 57344.0
     expected = np.array([1.0, 1.25, 1.0, -1.25, largest, np.nan, largest, 0.0], np.float32)
     np.testing.assert_array_equal(out, expected)
+
+
+@triton.jit
+def chosen_by_a_mask(x, index, out, n, N: tl.constexpr):
+    """Where ``lanes < n`` holds in every lane, the second load is ``x[index]`` without a mask: only there."""
+    lanes = tl.arange(0, N)
+    inside = lanes < n
+    row = tl.load(x + lanes, mask=inside, other=0.0)
+    at = tl.where(inside, tl.load(index), -1)
+    picked = tl.load(x + at, mask=at >= 0, other=0.0)
+    tl.store(out, tl.sum(row + picked, axis=0))
+
+
+@pytest.mark.parametrize("n", [0, 1, 500, 512])
+def test_a_load_needs_the_mask_that_chose_its_address(n: int) -> None:
+    """The emulator tells of an access that is out of bounds, whatever lies there."""
+    x = np.arange(512, dtype=np.float32)
+    out = np.zeros(1, np.float32)
+    index = np.array([3 if n else 1 <<'<<'>> 40])
+    with emulated():
+        launch(chosen_by_a_mask, (1,), x, index, out, n, 512)
+    assert out[0] == x[:n].sum() + n * 3

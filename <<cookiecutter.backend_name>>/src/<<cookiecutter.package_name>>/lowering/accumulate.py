@@ -18,12 +18,11 @@ from typing import Final
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
-from ..dialects.isa import memory
 from ..dialects.tt import constant_value
 from ..target import VECTOR_LANES
 from .combine import Combine, neutral_element
 from .elementwise import register_element, shape_of
-from .evaluate import Evaluator, Point
+from .evaluate import Evaluator, Index, Point
 from .kernel import KernelLowering
 from .nest import REGISTER_GROUP
 from .roots import Reduction
@@ -123,11 +122,7 @@ class Accumulation(Reduction):
 
     def finish(self, e: Evaluator, point: Point, totals: list[SSAValue], *, across_lanes: bool) -> None:
         assert across_lanes, "there is one axis"
-        b = e.b
-        places = [b.scratch(buffer.offset) for buffer in self.results]
-        before = [
-            b.load(memory.Load, [place], total.type, not_above=b.depth)
-            for place, total in zip(places, totals, strict=True)
-        ]
-        for place, total in zip(places, self.combine(b, before, totals), strict=True):
-            b.effect(memory.Store, [total, place])
+        lanes = (Index(e.zero.scalar, tuple(range(e.width))),)
+        before = [e.value(buffer, lanes) for buffer in self.results]
+        for buffer, total in zip(self.results, self.combine(e.b, before, totals), strict=True):
+            e.write(buffer, lanes, total)

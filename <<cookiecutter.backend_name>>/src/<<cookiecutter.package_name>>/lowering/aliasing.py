@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from .elementwise import byte_width
-from .scheduler import inputs_of
-from .tiles import Buffer, DimMap, Loaded, Node, Tile, View
+from .tiles import Buffer, DimMap, Loaded, Node, Tile, View, inputs_of
 
 
 def reads(tile: Tile) -> list[tuple[Buffer | None, DimMap]]:

@@ -30,6 +30,7 @@ from .tiles import (
     Uniform,
     View,
     as_linear,
+    parts,
     stride_value,
     view,
 )
@@ -216,10 +217,16 @@ class Evaluator:
         other = None
         if mask is not None and tile.other is not None:
             other = to_memory(self.b, self.value(tile.other, point))
-        level = self.b.depth if relaxed else self.nest_level
+        inputs = [tile.pointer] if tile.mask is None else [tile.pointer, tile.mask]
+        level = self.b.depth if relaxed or self._leans_on_bounds(inputs) else self.nest_level
         raw = self._load_lanes(where, stored, mask, other, level)
         self._prefetch("read", where, byte_width(stored), tile.size)
         return from_memory(self.b, raw, tile.element)
+
+    def _leans_on_bounds(self, tiles: Sequence[Tile]) -> bool:
+        """Whether `tiles` are computed from a mask that holds in this loop only: outside of it, which may not run at
+        all, the address of a load may be none."""
+        return bool(self.assumed) and any(id(part) in self.assumed for tile in tiles for part in parts(tile))
 
     def _prefetch(self, intent: str, where: Address, size: int, count: int) -> None:
         """Asks for what an access of this nest, to `count` elements, will want in the kernel's next iteration."""

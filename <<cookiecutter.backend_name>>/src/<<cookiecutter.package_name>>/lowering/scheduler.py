@@ -22,7 +22,7 @@ from .liveness import Liveness
 from .nest import Nest
 from .roots import AtomicUpdate, Keep, Reduction, Root, Store
 from .scratch import Scratch
-from .tiles import Buffer, DimMap, Elementwise, Linear, Loaded, Node, Tile, View, view
+from .tiles import Buffer, DimMap, Elementwise, Linear, Loaded, Node, Tile, View, inputs_of, parts, view
 
 KEEP_COST = 8
 """A tile that takes fewer instructions than this is evaluated again rather than kept in the scratchpad."""
@@ -434,36 +434,6 @@ def walk(tile: Tile) -> Iterable[tuple[Node, DimMap]]:
 
     visit(tile, tuple(range(len(tile.shape))))
     return reversed(order)
-
-
-def inputs_of(tile: Tile) -> Sequence[Tile]:
-    match tile:
-        case Linear():
-            return tile.terms
-        case Elementwise():
-            return tile.operands
-        case Loaded():
-            return [t for t in (tile.pointer, tile.mask, tile.other) if t is not None]
-        case View():
-            return [tile.source]
-        case _:
-            return []
-
-
-def parts(tile: Tile) -> Iterable[Tile]:
-    """`tile` and everything that evaluating it evaluates or reads, buffers included."""
-    seen: set[int] = set()
-    todo = [tile]
-    while todo:
-        current = todo.pop()
-        if id(current) in seen:
-            continue
-        seen.add(id(current))
-        yield current
-        if isinstance(current, Node) and current.buffer is not None:
-            todo.append(current.buffer)
-        else:
-            todo.extend(inputs_of(current))
 
 
 def unwrapped(root: Root, unwrap: Unwrapping) -> Root:

@@ -7,7 +7,7 @@ broadcasts and masks never become memory, and elementwise chains fuse into the l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
@@ -232,3 +232,33 @@ def view(tile: Tile, shape: Shape, dims: DimMap) -> Tile:
             if shape == tile.shape and all(d is None or d == s for s, d in enumerate(dims)):
                 return tile
             return View(shape, tile.element, tile, dims)
+
+
+def inputs_of(tile: Tile) -> Sequence[Tile]:
+    match tile:
+        case Linear():
+            return tile.terms
+        case Elementwise():
+            return tile.operands
+        case Loaded():
+            return [t for t in (tile.pointer, tile.mask, tile.other) if t is not None]
+        case View():
+            return [tile.source]
+        case _:
+            return []
+
+
+def parts(tile: Tile) -> Iterable[Tile]:
+    """`tile` and everything that evaluating it evaluates or reads, buffers included."""
+    seen: set[int] = set()
+    todo = [tile]
+    while todo:
+        current = todo.pop()
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
+        yield current
+        if isinstance(current, Node) and current.buffer is not None:
+            todo.append(current.buffer)
+        else:
+            todo.extend(inputs_of(current))

@@ -40,6 +40,7 @@ MOVES: Final = (
     memory.Gather,
     memory.Store,
     memory.StoreMasked,
+    memory.StoreStreaming,
     memory.Scatter,
     memory.AtomicCas,
     memory.AtomicPoll,

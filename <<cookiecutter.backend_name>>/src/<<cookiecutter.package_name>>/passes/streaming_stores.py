@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from xdsl.builder import Builder
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i1, i32, i64
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32, i64
 from xdsl.ir import BlockArgument, Operation, SSAValue
-from xdsl.rewriter import InsertPoint
 
+from ..dialects.formula import Formula
 from ..dialects.isa import alu, control, convert, lanes, memory
 from ..dialects.isa.addresses import (
     LINEAR,
@@ -28,8 +27,8 @@ from ..dialects.isa.addresses import (
     sum_of,
 )
 from ..dialects.isa.base import element_of, lanes_of
-from ..dialects.tt_enums import CmpIPredicate
-from ..lowering.elementwise import byte_width
+from ..dialects.isa.checks import bits_of
+from .expansion import Before, Constants
 from .registry import register_pass
 
 LARGE: Final = 8 * 1024 * 1024
@@ -41,7 +40,7 @@ LEAST: Final = 64
 READING: Final = (memory.Load, memory.LoadMasked, memory.Gather)
 
 
-@register_pass(stage="isa", name="streaming-stores")
+@register_pass(stage="isa", name="streaming-stores", after="expand-f64")
 def streaming_stores(module: ModuleOp, options: object = None) -> None:
     """Replaces `Store` by `StoreStreaming` where the kernel goes through an output once and does not read it."""
     for kernel in module.ops:
@@ -56,7 +55,7 @@ def streaming_stores(module: ModuleOp, options: object = None) -> None:
             candidates = {store: path for store in stores if (path := path_of(store)) is not None}
             if candidates:
                 read = {base for load in loads for base in bases_of(load.operands[0])}
-                written = _Written()
+                written = _Written(Constants(kernel.body.blocks[0]))
                 for store, path in candidates.items():
                     if read.isdisjoint(bases_of(store.address)):
                         written.replace(store, path)
@@ -64,7 +63,7 @@ def streaming_stores(module: ModuleOp, options: object = None) -> None:
 
 def size_of(value: SSAValue) -> int:
     """Bytes of a register."""
-    return lanes_of(value.type) * byte_width(element_of(value.type))
+    return lanes_of(value.type) * bits_of(element_of(value.type)) // 8
 
 
 def bases_of(address: SSAValue) -> Iterator[SSAValue]:
@@ -74,7 +73,7 @@ def bases_of(address: SSAValue) -> Iterator[SSAValue]:
             carrier = carrier_of(source)
             if carrier is not None:
                 yield from bases_of(carried_value(carrier, source)[0])
-            elif isinstance(source.block.parent_op(), control.Kernel):
+            elif source.type == i64 and isinstance(source.block.parent_op(), control.Kernel):
                 yield source
 
 
@@ -134,7 +133,8 @@ def moved_by(address: SSAValue) -> tuple[set[scf.ForOp], set[int]] | None:
 class _Written:
     """How many bytes a launch writes by a store: computed step by step, on the way into the loops around it."""
 
-    def __init__(self) -> None:
+    def __init__(self, constants: Constants) -> None:
+        self._constants = constants
         self._flags: dict[tuple[int, Operation, frozenset[int]], SSAValue] = {}
 
     def replace(self, store: memory.Store, path: tuple[list[scf.ForOp], set[int]]) -> None:
@@ -155,55 +155,32 @@ class _Written:
         """Whether it is more than `LARGE`, in front of the innermost loop."""
         size = size_of(store.value)
         places: list[Operation] = [*loops] or [store]
-        known_flag = self._flags.get((size, places[-1], frozenset(axes)))
-        if known_flag is not None:
-            return known_flag
-        builder = Builder(InsertPoint.before(places[0]))
-        count = constant(builder, size)
-        for axis in sorted(axes):
-            extent = control.NumPrograms.create(
-                result_types=[i32], properties={"axis": IntegerAttr(axis, i64)}
-            )
-            count = product(builder, count, wide(builder, builder.insert(extent).result))
-        for loop in loops:
-            builder = Builder(InsertPoint.before(loop))
-            count = product(builder, count, trips(builder, loop))
-        flag = alu.CmpI.create(
-            operands=[count, constant(builder, LARGE)],
-            result_types=[i1],
-            properties={"predicate": alu.INTEGER_COMPARISONS[CmpIPredicate.SGE]},
-        )
-        self._flags[size, places[-1], frozenset(axes)] = builder.insert(flag).result
-        return flag.result
+        key = (size, places[-1], frozenset(axes))
+        if key not in self._flags:
+            sink = Before(places[0], self._constants)
+            count = sink.const(size, i64)
+            for axis in sorted(axes):
+                extent = sink.emit(control.NumPrograms, [], i32, {"axis": IntegerAttr(axis, i64)})
+                count = Formula(sink)(alu.MulI, count, wide(Formula(sink), extent))
+            for loop in loops:
+                f = Formula(Before(loop, self._constants))
+                count = f(alu.MulI, count, trips(f, loop))
+            f = Formula(Before(places[-1], self._constants))
+            self._flags[key] = f.compare("sge", count, LARGE)
+        return self._flags[key]
 
 
-def constant(builder: Builder, number: int) -> SSAValue:
-    op = lanes.Const.create(result_types=[i64], properties={"value": IntegerAttr(number, i64)})
-    return builder.insert(op).result
-
-
-def product(builder: Builder, a: SSAValue, b: SSAValue) -> SSAValue:
-    return builder.insert(alu.MulI.create(operands=[a, b], result_types=[i64])).result
-
-
-def wide(builder: Builder, value: SSAValue) -> SSAValue:
+def wide(f: Formula, value: SSAValue) -> SSAValue:
     """An integer as an i64."""
-    if value.type == i64:
-        return value
-    return builder.insert(convert.ExtS.create(operands=[value], result_types=[i64])).result
+    return value if value.type == i64 else f.convert(convert.ExtS, value, i64)
 
 
-def trips(builder: Builder, loop: scf.ForOp) -> SSAValue:
-    """How often a loop runs, rounded down; 0 where the step is not positive."""
+def trips(f: Formula, loop: scf.ForOp) -> SSAValue:
+    """How often a loop runs, rounded down."""
     first, last, step = (known(value) for value in (loop.lb, loop.ub, loop.step))
-    if first is not None and last is not None and step is not None:
-        return constant(builder, max(0, (last - first) // step))
-    span = builder.insert(
-        alu.SubI.create(operands=[wide(builder, loop.ub), wide(builder, loop.lb)], result_types=[i64])
-    ).result
+    if first is not None and last is not None and step is not None and step > 0:
+        return f.const(max(0, (last - first) // step), i64)
+    span = f(alu.SubI, wide(f, loop.ub), wide(f, loop.lb))
     if step is not None and step > 0 and step & (step - 1) == 0:
-        by = constant(builder, step.bit_length() - 1)
-        return builder.insert(alu.ShrS.create(operands=[span, by], result_types=[i64])).result
-    return builder.insert(
-        alu.DivS.create(operands=[span, wide(builder, loop.step)], result_types=[i64])
-    ).result
+        return f(alu.ShrS, span, step.bit_length() - 1)
+    return f(alu.DivS, span, wide(f, loop.step))

@@ -21,10 +21,12 @@ RELOCATABLE, X86_64 = 1, 62  # e_type, e_machine
 PROGBITS, SYMTAB, RELA, NOBITS = 1, 2, 4, 8  # sh_type
 WRITE, ALLOC, TLS = 1, 2, 0x400  # sh_flags
 UNDEFINED = 0  # st_shndx
+INDIRECT = 10  # st_info: STT_GNU_IFUNC, whose address a function of the object gives
 
 ABSOLUTE_64, RELATIVE_32, CALL_32 = 1, 2, 4  # R_X86_64_64, PC32, PLT32
 SLOT_32: Final = (9, 41, 42)
 """Relocations to a word that holds the symbol's address: R_X86_64_GOTPCREL and the forms that may be relaxed."""
+RELOCATIONS: Final = frozenset({ABSOLUTE_64, RELATIVE_32, CALL_32, *SLOT_32})
 
 PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 READ_PAGES, WRITE_PAGES, EXECUTE_PAGES = 1, 2, 4  # PROT_READ, PROT_WRITE, PROT_EXEC
@@ -64,7 +66,8 @@ class Symbol:
     """``section`` is an index, or says that the symbol is in none; ``value`` is the offset in the section."""
 
     def __init__(self, image: bytes, at: int, strings: int) -> None:
-        name, _, _, section, value, _ = struct.unpack_from("<IBBHQQ", image, at)
+        name, info, _, section, value, _ = struct.unpack_from("<IBBHQQ", image, at)
+        self.kind: int = info & 0xF
         start = strings + name
         self.name = image[start : image.index(b"\0", start)].decode()
         self.section: int = section
@@ -117,6 +120,7 @@ def link(image: bytes, exported: Iterable[str]) -> LinkedImage:
         used = {relocation.symbol: symbols[relocation.symbol] for relocation in relocations}
     except (struct.error, IndexError, ValueError, StopIteration) as error:
         raise CannotLink(f"damaged ({error})") from error
+    _check(sections, used.values(), relocations)
     elsewhere = find_symbols(symbol.name for symbol in used.values() if symbol.is_elsewhere)
     with_slot = {relocation.symbol for relocation in relocations if relocation.wants_slot}
     plan = _Plan(sections, [n for n, symbol in used.items() if symbol.is_elsewhere or n in with_slot])
@@ -196,6 +200,20 @@ def _relocations(image: bytes, sections: list[Section]) -> Iterator[Relocation]:
                 yield Relocation(image, at, table.info)
 
 
+def _check(sections: list[Section], used: Iterable[Symbol], relocations: Iterable[Relocation]) -> None:
+    """Raises CannotLink for what would be placed or patched wrongly."""
+    for relocation in relocations:
+        if relocation.type not in RELOCATIONS:
+            raise CannotLink(f"relocation {relocation.type}")
+    for symbol in used:
+        # A number beyond the sections' says that the linker is to find a place, or that the value is no address.
+        here = symbol.section < len(sections) and sections[symbol.section].is_loaded
+        if symbol.kind == INDIRECT or not (here or symbol.is_elsewhere):
+            raise CannotLink(
+                f"the symbol {symbol.name!r} is neither in code or data of this object nor in a library"
+            )
+
+
 # --- placing and patching ---------------------------------------------------------------------------------------
 
 
@@ -236,10 +254,9 @@ def _relocate(contents: bytearray, relocation: Relocation, plan: _Plan, memory: 
     elif relocation.type == CALL_32:
         near = stub if relocation.symbol in plan.stub_of else target
         struct.pack_into("<i", contents, place, near + relocation.addend - memory - place)
-    elif relocation.wants_slot:
-        struct.pack_into("<i", contents, place, stub + len(STUB) + relocation.addend - memory - place)
     else:
-        raise CannotLink(f"relocation {relocation.type}")
+        assert relocation.wants_slot
+        struct.pack_into("<i", contents, place, stub + len(STUB) + relocation.addend - memory - place)
 
 
 # --- the system -------------------------------------------------------------------------------------------------
