@@ -46,8 +46,9 @@ def fingerprint() -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-WITHOUT_EFFECT: Final = frozenset({"__pycache__", "bench", "cli", "emulator", "examples", "gpu_reference"})
-"""Folders whose files take no part in making code for this backend: they run it, show it, measure it."""
+WITHOUT_EFFECT: Final = frozenset({"/bench", "/cli", "/emulator", "/examples", "/gpu_reference"})
+"""Folders whose files take no part in making code for this backend: they run it, show it, measure it. Ones of the same
+name in other folders do."""
 
 
 @functools.cache
@@ -66,10 +67,12 @@ def python_files(root: str, below: str = "") -> Iterator[str]:
     """Relative to the root, with slashes. (A third of the time that pathlib takes.)"""
     with os.scandir(root + below) as entries:
         for entry in entries:
-            if entry.name.endswith(".py"):
-                yield f"{below}/{entry.name}"
-            elif "." not in entry.name and entry.name not in WITHOUT_EFFECT and entry.is_dir():
-                yield from python_files(root, f"{below}/{entry.name}")
+            name = entry.name
+            if name.endswith(".py"):
+                yield f"{below}/{name}"
+            elif "." not in name and name != "__pycache__" and f"{below}/{name}" not in WITHOUT_EFFECT:
+                if entry.is_dir():
+                    yield from python_files(root, f"{below}/{name}")
 
 
 @functools.cache
