@@ -176,6 +176,19 @@ def test_loops_over_tiles_are_one_function(shape: tuple[int, ...], transposed: b
     assert f"@mma.f32.f32.{m}x{n}x{k}." in text
 
 
+def test_what_the_addresses_are_made_of_may_be_in_the_loop() -> None:
+    """Constants that no pass has moved out."""
+    a, b = RNG.standard_normal((32, 4), np.float32), RNG.standard_normal((4, 16), np.float32)
+    acc = np.zeros((32, 16), np.float32)
+    line = f"%acc_pitch = isa.const {4 * 16} : i64 : i64\n"
+    body = tile_loops(32, 16, 4, 8, 8)
+    assert line in body
+    body = body.replace(line, "").replace("%down =", line + "        %down =")
+    kernel = IsaKernel({"acc": "i64", "a": "i64", "b": "i64"}, body, NATIVE)
+    assert kernel(acc.ctypes.data, a.ctypes.data, b.ctypes.data) == 0
+    np.testing.assert_allclose(acc, a @ b, rtol=1e-5, atol=1e-5)
+
+
 def test_loops_that_leave_gaps_stay_loops() -> None:
     """Every other tile only."""
     a, b = RNG.standard_normal((32, 4), np.float32), RNG.standard_normal((4, 16), np.float32)

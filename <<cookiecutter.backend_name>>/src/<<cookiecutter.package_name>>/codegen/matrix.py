@@ -19,7 +19,7 @@ from xdsl.ir import Operation
 from xdsl.traits import Pure
 
 from ..dialects.isa import matrix as isa
-from ..dialects.isa.addresses import LINEAR, known, sum_of
+from ..dialects.isa.addresses import known, sum_of
 from ..errors import UnsupportedOperation
 from ..frontend.locations import location_of
 from .emission import Emitter, Module, emits
@@ -98,7 +98,8 @@ def emit_tile_loops(e: Emitter, loop: scf.ForOp) -> bool:
     loops, op, m, n = found
     for each in loops:
         e.bind(each.body.block.args[0], "0")
-        e.emit(addresses for addresses in each.body.block.ops if isinstance(addresses, LINEAR))
+        pure = (inner for inner in each.body.block.ops if inner.has_trait(Pure))
+        e.emit(inner for inner in pure if not isinstance(inner, scf.YieldOp))
     multiply(e, op, m, n)
     return True
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
-from ..dialects.isa import alu, control, lanes
-from ..dialects.isa.addresses import LINEAR
+from ..dialects.isa import alu, lanes
+from ..dialects.isa.addresses import LINEAR, axis_of
 from .builder import Builder
 
 FARTHEST = 8 * 1024
@@ -45,7 +45,7 @@ class Lookahead:
                     return None
                 continue
             step = b.steps.get(leaf)
-            if step is None and is_first_coordinate(leaf):
+            if step is None and axis_of(leaf) == 0:  # it grows from one program to the next
                 step = b.const(1, leaf.type)
             if step is None:
                 opaque.append(leaf)
@@ -99,8 +99,3 @@ def leaves(value: SSAValue) -> set[SSAValue]:
         elif not isinstance(op, lanes.Const):
             found.add(current)
     return found
-
-
-def is_first_coordinate(value: SSAValue) -> bool:
-    """Whether `value` is what grows from one program to the next."""
-    return isinstance(value.owner, control.ProgramId) and value.owner.axis.value.data == 0
