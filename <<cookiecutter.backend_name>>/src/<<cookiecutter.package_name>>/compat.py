@@ -138,7 +138,7 @@ def restore_driver(previous: Any, kind: type) -> None:
 
     config.set_active(previous)
     if isinstance(getattr(config, "_default", None), kind):
-        config._default = None
+        config._default = None  # pyright: ignore[reportPrivateUsage]
 
 
 def selected_by_environment() -> str:

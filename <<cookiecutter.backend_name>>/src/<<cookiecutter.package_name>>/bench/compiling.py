@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
@@ -54,7 +54,7 @@ def measure(kernel: Any, *, repeats: int = REPEATS) -> dict[str, float]:
 
 
 @contextmanager
-def empty_cache() -> Iterator[None]:
+def empty_cache() -> Generator[None]:
     before = os.environ.get("TRITON_CACHE_DIR")
     with tempfile.TemporaryDirectory(prefix="triton-bench-") as folder:
         os.environ["TRITON_CACHE_DIR"] = folder
@@ -68,7 +68,7 @@ def empty_cache() -> Iterator[None]:
 
 
 @contextmanager
-def timed_stages() -> Iterator[dict[str, float]]:
+def timed_stages() -> Generator[dict[str, float]]:
     """Seconds that each stage takes while the ``with`` block runs."""
     spent: dict[str, float] = {}
     originals = {function: getattr(compiler, function) for function in STAGES.values()}

@@ -8,7 +8,7 @@ import platform
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -126,7 +126,7 @@ class Suite:
 
 
 @contextmanager
-def new_suite(*, seconds: float, small: bool) -> Iterator[Suite]:
+def new_suite(*, seconds: float, small: bool) -> Generator[Suite]:
     with tempfile.TemporaryDirectory(prefix="triton-bench-") as folder:
         yield Suite(Path(folder), seconds=seconds, small=small)
 

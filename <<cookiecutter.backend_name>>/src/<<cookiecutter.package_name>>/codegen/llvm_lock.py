@@ -21,4 +21,4 @@ def _hold_across_fork(lock: Any) -> None:
 
 
 if hasattr(os, "register_at_fork") and hasattr(ffi.lib, "_lock"):
-    _hold_across_fork(ffi.lib._lock)
+    _hold_across_fork(ffi.lib._lock)  # pyright: ignore[reportPrivateUsage]

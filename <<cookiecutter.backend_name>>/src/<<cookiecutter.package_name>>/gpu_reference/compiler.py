@@ -94,7 +94,7 @@ class Backend(BaseBackend):
             stages["ttir"] = partial(make_ttir, kernel=kernel)
             stages["ttgir"] = partial(make_ttgir, kernel=kernel)
         stages["llir"] = partial(make_llir, kernel=kernel)
-        chip = self.target.arch
+        chip = int(self.target.arch)
         stages["ptx"] = partial(make_ptx, kernel=kernel, chip=chip)
         stages["cubin"] = partial(installed.make_cubin, opt=options, capability=chip)
         hook = getattr(knobs.runtime, "add_stages_inspection_hook", None)

@@ -50,7 +50,7 @@ class Driver(DriverBase):
         import torch
 
         device: int = torch.cuda.current_device()
-        self.get_current_device = torch._C._cuda_getDevice
+        self.get_current_device = torch._C._cuda_getDevice  # pyright: ignore[reportPrivateUsage]
         return device
 
     def _forget_device(self) -> None:

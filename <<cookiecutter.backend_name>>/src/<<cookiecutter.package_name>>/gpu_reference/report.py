@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from functools import partial
 from pathlib import Path
 from statistics import geometric_mean, median
@@ -104,7 +104,7 @@ class Process:
 
 
 @contextlib.contextmanager
-def worker(backend: str, cache: Path) -> Iterator[Process]:
+def worker(backend: str, cache: Path) -> Generator[Process]:
     process = Process(backend, cache)
     try:
         yield process
@@ -133,7 +133,7 @@ class Pairs:
         self.failures = failures
 
     @contextlib.contextmanager
-    def noted(self) -> Iterator[None]:
+    def noted(self) -> Generator[None]:
         try:
             yield
         except WorkerFailed as failure:

@@ -11,7 +11,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from statistics import median
 from typing import Any
 
@@ -153,7 +153,7 @@ class Worker:
 
 
 @contextlib.contextmanager
-def on_one_core() -> Iterator[None]:
+def on_one_core() -> Generator[None]:
     """Keep this thread on the last core, the same for every process: cores differ in what else they do."""
     if not hasattr(os, "sched_setaffinity"):
         yield

@@ -18,11 +18,16 @@ def plain(value: Any) -> Any:
     return value.value if isinstance(value, core.constexpr) else value
 
 
+def is_block(value: Any) -> bool:
+    """Whether a value of the kernel is a block, and not a scalar."""
+    return bool(value.type.is_block())
+
+
 def spell(value: Any) -> str:
     """How an error calls an argument: the type of a value of the kernel, or what was written."""
     if not isinstance(value, core.tensor):
         return repr(value)
-    if value.type.is_block():
+    if is_block(value):
         return f"a block of {value.dtype} and shape {tuple(map(plain, value.shape))}"
     return f"a value of type {value.dtype}"
 

@@ -8,15 +8,16 @@ have effects (its "reorder-broadcast" would move a pure one from behind a splat 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, cast
 
 from triton.language import core
 
 from ..lowering.extern_elementwise import SHIFT
-from .arguments import for_this_machine, known_now, plain, spell
+from .arguments import for_this_machine, is_block, known_now, plain, spell
+from .decorator import function_for_kernels
 
 
-@core.extern
+@function_for_kernels
 def shift(x: Any, by: Any, axis: Any = 0, fill: Any = 0, _semantic: Any = None) -> Any:
     """The block `x` moved along `axis`: ``result[i] = x[i - by]``, and `fill` where x has no such element.
 
@@ -32,7 +33,7 @@ def shift(x: Any, by: Any, axis: Any = 0, fill: Any = 0, _semantic: Any = None) 
     """
     name = "shift"
     x = plain(x)
-    if not isinstance(x, core.tensor) or not x.type.is_block() or x.dtype.is_ptr():
+    if not isinstance(x, core.tensor) or not is_block(x) or x.dtype.is_ptr():
         raise TypeError(f"{name}: x must be a block of numbers or booleans, not {spell(x)}")
     by = known_now(name, "by", by, "an integer", int)
     axis = known_now(name, "axis", axis, "an integer", int)
@@ -47,18 +48,18 @@ def shift(x: Any, by: Any, axis: Any = 0, fill: Any = 0, _semantic: Any = None) 
         return x
     if not for_this_machine(_semantic):
         return _gathered(x, by, axis, shape, filler, _semantic)
-    builder = _semantic.builder
+    builder, kind = _semantic.builder, cast(Any, x).type
     handle = builder.create_extern_elementwise(
-        "", "", f"{SHIFT}{axis}.{by}", [x.handle, filler.handle], x.type.to_ir(builder), False
+        "", "", f"{SHIFT}{axis}.{by}", [x.handle, filler.handle], kind.to_ir(builder), False
     )
-    return core.tensor(handle, x.type)
+    return core.tensor(handle, kind)
 
 
 def _fill_of(name: str, fill: Any, element: Any, semantic: Any) -> Any:
     """`fill` as a scalar of type `element`."""
     fill = plain(fill)
     if isinstance(fill, core.tensor):
-        if fill.type.is_block() or fill.dtype != element:
+        if is_block(fill) or fill.dtype != element:
             raise TypeError(
                 f"{name}: fill must be a number or a scalar of {element}, as x is, not {spell(fill)}"
             )

@@ -13,6 +13,7 @@ from triton.language import core
 from ..dialects.isa.alu import ACTIVATIONS
 from ..lowering.extern_elementwise import PREFIX
 from .arguments import for_this_machine, known_now, names, plain, scalar_or_block, spell, tensor_of
+from .decorator import function_for_kernels
 
 FLOATS: Final = (core.float64, core.float32, core.bfloat16, core.float16)
 
@@ -29,7 +30,7 @@ NARROW: Final = {
 LARGEST_FP8: Final = {core.float8e4nv: 448.0, core.float8e5: 57344.0}
 
 
-@core.extern
+@function_for_kernels
 def activation(x: Any, kind: Any, scale: Any = 1.0, bias: Any = 0.0, _semantic: Any = None) -> Any:
     """``kind(x * scale + bias)``, an activation, in one instruction. The result has the type of `x`.
 
@@ -70,7 +71,7 @@ def activation(x: Any, kind: Any, scale: Any = 1.0, bias: Any = 0.0, _semantic: 
     return _semantic.cast(_call(f"act.{kind}", operands, element, _semantic), x.dtype)
 
 
-@core.extern
+@function_for_kernels
 def saturate(x: Any, dtype: Any, _semantic: Any = None) -> Any:
     """`x` as numbers of a narrow type: the nearest (ties to even), which beyond the type's range is its nearer end.
 

@@ -14,6 +14,7 @@ from xdsl.ir import Operation
 
 from ..dialects.formula import Rule
 from ..lowering.extern_elementwise import PREFIX, lower_function
+from .decorator import function_for_kernels
 
 TYPES: Final[dict[str, Any]] = {
     "f": core.float32,
@@ -78,7 +79,7 @@ def extern_function(
     function.__name__ = function.__qualname__ = name
     function.__module__ = module
     function.__doc__ = f"{name}: {signatures}."
-    return core.extern(function)
+    return function_for_kernels(function)
 
 
 def _spell(*overloads: tuple[Any, ...]) -> str:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 from .extern import extern_function
 
@@ -85,3 +85,8 @@ globals().update(
         for name in names.split()
     }
 )
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """The functions, for tools that do not run what is above."""

@@ -8,7 +8,7 @@ under a load.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -126,14 +126,14 @@ class Scheduler:
     # --- control flow -------------------------------------------------------------------------------------------
 
     @contextmanager
-    def region(self) -> Iterator[None]:
+    def region(self) -> Generator[None]:
         """A region that may not run, or run again: what it brings into the scratchpad is not there after it."""
         self._homed.append([])
         yield
         self._forget(self._homed.pop())
 
     @contextmanager
-    def block(self, block: Block) -> Iterator[None]:
+    def block(self, block: Block) -> Generator[None]:
         """A block of several: only its own values stay in the scratchpad, for the blocks that it dominates."""
         self._homed.append([])
         yield

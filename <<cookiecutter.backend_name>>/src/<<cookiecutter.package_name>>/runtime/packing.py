@@ -191,7 +191,8 @@ def _address(value: Any, parameter: Parameter) -> int:
 def _elements(value: Any) -> int:
     """How many elements a tensor has; 0 for objects that do not tell."""
     count: Any = getattr(value, "numel", None)
-    return int(count()) if callable(count) else 0
+    elements: Any = count() if callable(count) else 0
+    return int(elements)
 
 
 def _what(value: Any) -> str:
