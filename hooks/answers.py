@@ -9,6 +9,7 @@ were never asked for.
 
 from __future__ import annotations
 
+import difflib
 import json
 import keyword
 import os
@@ -230,6 +231,21 @@ CHECKS: dict[str, Callable[[str, str], None]] = {
 }
 
 
+def check_given_names(arguments: list[str]) -> None:
+    """Refuse ``NAME=VALUE`` on cookiecutter's command line if no question has that name.
+
+    cookiecutter drops such an answer without a word, and the package gets a name that nobody asked for.
+    """
+    text = (Path(__file__).resolve().parent.parent / "cookiecutter.json").read_text(encoding="utf-8")
+    known = [question for question in json.loads(text) if not question.startswith("_")]
+    for argument in arguments:
+        name, given, value = argument.partition("=")
+        if given and name.isidentifier() and name not in known and not name.startswith("_"):
+            close = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
+            hint = f": perhaps {close[0]} is meant" if close else ""
+            raise Refused(name, value, f"answers no question of this template{hint}")
+
+
 def repaired(answer: str) -> str:
     """Undo what Python does to non-ASCII input under a C locale, where bytes become lone surrogates."""
     try:
@@ -243,6 +259,8 @@ def accept(answers: MutableMapping[str, Any], question: str) -> str:
 
     Returns an empty string, the value of the private variable that it is called from. Raises Refused.
     """
+    if question == "vendor_name":  # the first
+        check_given_names(sys.argv[1:] if "cookiecutter" in sys.argv[0] else [])
     answer = repaired(str(answers[question]))
     CHECKS[question](question, answer)
     answers[question] = answer
@@ -255,6 +273,17 @@ def accept_all(answers: MutableMapping[str, Any]) -> None:
     """Check every answer. Raises Refused for the first that is not accepted."""
     for question in CHECKS:
         accept(answers, question)
+
+
+def backend_of(vendor: str) -> str:
+    """Filter: what the backend of a vendor may be called: "zephyr" for "Zephyr Compute, Inc."."""
+    plain = unicodedata.normalize("NFKD", vendor).lower()
+    name = re.sub(r"[^a-z0-9]", "", (plain.split() or [""])[0])
+    try:
+        check_backend_name("backend_name", name)
+    except Refused:
+        return "acme"
+    return name
 
 
 def quoted(text: str) -> str:
@@ -311,5 +340,5 @@ class Answers(Extension):
 
     def __init__(self, environment: Environment) -> None:
         super().__init__(environment)
-        for function in (accept, quoted, markdown, tile_mnk, handover):
+        for function in (accept, backend_of, quoted, markdown, tile_mnk, handover):
             environment.filters[function.__name__] = function

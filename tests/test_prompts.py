@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.answers import Refused, accept_all
+from hooks.answers import Refused, accept_all, backend_of
 from template import REPOSITORY, cookiecutter, generate, tree
 
 CONTROL = "control character"
@@ -175,6 +175,37 @@ def test_refusal_leaves_nothing_behind(tmp_path: Path, question: str, answer: st
     assert result.stdout.startswith(question) and result.stdout.count("\n") == 1, result.stdout
     assert result.stderr == ""
     assert tree(tmp_path / "place") == [".home-of-output", "output"]
+
+
+@pytest.mark.parametrize(
+    ("argument", "hint"),
+    [
+        ("backend=zephyr", ": perhaps backend_name is meant."),
+        ("zzz=1", " answers no question of this template."),
+    ],
+)
+def test_answer_to_no_question(tmp_path: Path, argument: str, hint: str) -> None:
+    """cookiecutter itself would drop it, and generate a package of another name."""
+    result = cookiecutter(tmp_path / "output", arguments=("--no-input", argument))
+    assert result.returncode == 1
+    assert hint in result.stdout and result.stdout.count("\n") == 1, result.stdout
+    assert tree(tmp_path / "output") == []
+
+
+@pytest.mark.parametrize(
+    ("vendor", "backend"),
+    [
+        ("Acme Silicon", "acme"),
+        ("Zephyr Compute, Inc.", "zephyr"),
+        ("X-Chips", "xchips"),
+        ("3dfx", "acme"),
+        ("NVIDIA", "acme"),
+        ("Žižka", "zizka"),
+        ("  ", "acme"),
+    ],
+)
+def test_default_name_comes_from_the_vendor(vendor: str, backend: str) -> None:
+    assert backend_of(vendor) == backend
 
 
 def test_absolute_backend_name_is_not_followed(tmp_path: Path) -> None:
