@@ -11,13 +11,13 @@ import pytest
 from isa_kernels import HOSTS, NATIVE, IsaKernel, parse_kernel
 
 from <<cookiecutter.package_name>>.codegen.llvm import emit_module
-from <<cookiecutter.package_name>>.codegen.matrix import Piece, columns, rows_of_blocks
+from <<cookiecutter.package_name>>.codegen.matrix import Piece, columns, rows_alike, rows_of_blocks
 from <<cookiecutter.package_name>>.errors import UnsupportedOperation
 
 RNG = np.random.default_rng(5)
 SHAPES = [
     (16, 16, 16), (16, 16, 64), (1, 1, 1), (1, 16, 3), (16, 1, 5), (7, 12, 9), (8, 8, 8), (3, 5, 2), (16, 32, 6),
-    (32, 32, 5), (13, 31, 7), (64, 64, 4), (5, 48, 130),
+    (32, 32, 5), (13, 31, 7), (64, 64, 4), (5, 48, 130), (67, 40, 9), (96, 33, 3),
 ]  # fmt: skip
 TYPES = {"f32": np.float32, "f64": np.float64, "i8": np.int8, "i32": np.int32}
 
@@ -70,31 +70,6 @@ def test_matrix_products(host: str, operand: str, acc: str) -> None:
         np.testing.assert_array_equal(c, expected, f"{m} x {n} x {k}")
 
 
-@pytest.mark.parametrize("host", HOSTS)
-def test_products_of_bf16(host: str) -> None:
-    """Small integers: exact in bf16, and their sums in f32, in whatever order; odd lengths of k, all widths."""
-    for m, n, k in SHAPES:
-        lda, ldb, ldc = k + 3, n + 1, n + 2
-        a, b, c = (RNG.integers(-50, 50, s).astype(np.float32) for s in ((m, lda), (k, ldb), (m, ldc)))
-        expected = c.copy()
-        expected[:, :n] += a[:, :k] @ b[:, :n]
-        narrow = [(x.view(np.uint32) // 0x1_0000).astype(np.uint16) for x in (a, b)]
-        assert mma_kernel(m, n, k, (lda, ldb, ldc), "bf16", "f32", HOSTS[host])(c, *narrow) == 0
-        np.testing.assert_array_equal(c, expected, f"{m} x {n} x {k}")
-
-
-@pytest.mark.parametrize("k", [15, 16])
-def test_infinities_and_nans_of_bf16_spread(k: int) -> None:
-    """Also beside the zeros that fill up a last pair."""
-    a, b, c = np.ones((16, k), np.float32), np.ones((k, 16), np.float32), np.zeros((16, 16), np.float32)
-    a[3, k - 1], b[k - 1, 2] = np.inf, np.nan
-    narrow = [(x.view(np.uint32) // 0x1_0000).astype(np.uint16) for x in (a, b)]
-    mma_kernel(16, 16, k, (k, 16, 16), "bf16", "f32", NATIVE)(c, *narrow)
-    expected = np.full((16, 16), k, np.float32)
-    expected[3], expected[:, 2] = np.inf, np.nan
-    np.testing.assert_array_equal(c, expected)
-
-
 def test_infinities_and_nans_spread_as_in_any_product() -> None:
     a, b, c = np.ones((16, 16), np.float32), np.ones((16, 16), np.float32), np.zeros((16, 16), np.float32)
     a[3, 5], b[7, 2] = np.inf, np.nan
@@ -111,8 +86,8 @@ def test_equal_tiles_share_a_function() -> None:
 
 
 def test_other_types_are_refused() -> None:
-    body = "isa.mma %c, %a, %b tile(16, 16, 16) pitch(16, 16, 16) : f16 -> f32\nisa.return"
-    with pytest.raises(UnsupportedOperation, match="does not multiply f16 into f32"):
+    body = "isa.mma %c, %a, %b tile(16, 16, 16) pitch(16, 16, 16) : f16 -> f64\nisa.return"
+    with pytest.raises(UnsupportedOperation, match="does not multiply f16 into f64"):
         emit_module(parse_kernel({"c": "i64", "a": "i64", "b": "i64"}, body, verify=False))
 
 
@@ -129,8 +104,16 @@ def test_register_blocks_fit_the_registers(host: str, vectors: int) -> None:
         blocks = rows_of_blocks(HOSTS[host], m, vectors)
         heights = [len(rows) for rows, count in blocks for _ in range(count)]
         assert sum(heights) == m
+        assert len(blocks) <= 2
         assert all(rows.start == sum(len(r) * c for r, c in blocks[:at]) for at, (rows, _) in enumerate(blocks))
         assert max(heights) * vectors + vectors + 1 <= HOSTS[host].vector_registers
+
+
+def test_groups_of_rows_are_about_as_high_as_each_other() -> None:
+    assert rows_alike(64, 32) == [(range(32), 2)]
+    assert rows_alike(32, 14) == [(range(11), 2), (range(22, 32), 1)]
+    assert rows_alike(67, 32) == [(range(23), 1), (range(23, 45), 2)]
+    assert rows_alike(5, 14) == [(range(5), 1)]
 
 
 def tile_loops(m: int, n: int, k: int, step_m: int, step_n: int, *, transposed: bool = False) -> str:
@@ -169,7 +152,9 @@ def test_loops_over_tiles_are_one_function(shape: tuple[int, ...], transposed: b
     a, b = RNG.standard_normal((m, k), np.float32), RNG.standard_normal((k, n), np.float32)
     acc = RNG.standard_normal((m, n), np.float32)
     expected = acc + a @ b
-    kernel = IsaKernel({"acc": "i64", "a": "i64", "b": "i64"}, tile_loops(*shape, transposed=transposed), NATIVE)
+    kernel = IsaKernel(
+        {"acc": "i64", "a": "i64", "b": "i64"}, tile_loops(*shape, transposed=transposed), NATIVE
+    )
     assert kernel(acc.ctypes.data, a.ctypes.data, b.ctypes.data) == 0
     np.testing.assert_allclose(acc, expected, rtol=1e-5, atol=1e-5)
     text = emit_module(parse_kernel({"acc": "i64", "a": "i64", "b": "i64"}, tile_loops(*shape)), NATIVE)

@@ -39,18 +39,70 @@ def test_dot(dtype: str, shape: tuple[int, int, int]) -> None:
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 1), (1, 16, 16), (2, 4, 8), (8, 8, 2), (16, 1, 32)])
-def test_small_dot(shape: tuple[int, int, int]) -> None:
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_small_dot(dtype: str, shape: tuple[int, int, int]) -> None:
     """Smaller than the matrix unit's tile."""
-    test_dot("float32", shape)
+    test_dot(dtype, shape)
 
 
-@pytest.mark.parametrize("shape", [(16, 16, 16), (32, 16, 64)])
+@triton.jit
+def transposed_dot(a, b, out, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    """Of a that is stored by columns and b that is transposed in the program."""
+    x = tl.load(a + tl.arange(0, M)[:, None] + tl.arange(0, K)[None, :] * M)
+    y = tl.load(b + tl.arange(0, N)[:, None] * K + tl.arange(0, K)[None, :])
+    product = tl.dot(x, tl.trans(y), out_dtype=out.dtype.element_ty)
+    tl.store(out + tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :], product)
+
+
+@pytest.mark.parametrize("shape", [(1, 16, 2), (16, 4, 64), (64, 32, 16), (32, 64, 128)])
+@pytest.mark.parametrize("dtype", ["int8", "float16", "bfloat16"])
+def test_transposed_operands(dtype: str, shape: tuple[int, int, int]) -> None:
+    m, n, k = shape
+    a, b = operand((k, m), dtype, 0), operand((n, k), dtype, 1)
+    out = np.zeros((m, n), np.int32 if dtype == "int8" else np.float32)
+    launch(transposed_dot, (1,), a, b, out, m, n, k)
+    x, y = exact(a).T, exact(b).T
+    tolerance = 0 if dtype == "int8" else k * np.finfo(np.float32).eps * (np.abs(x) @ np.abs(y))
+    assert (np.abs(out - x @ y) <= tolerance).all()
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1), (1, 16, 4), (4, 2, 2), (16, 16, 16), (32, 16, 64)])
 def test_integer_dot(shape: tuple[int, int, int]) -> None:
     """int8 by int8 into int32, exactly."""
     m, n, k = shape
     a, b, out = random((m, k), "int8"), random((k, n), "int8", seed=1), np.zeros((m, n), np.int32)
     launch(dot, (1,), a, b, out, m, n, k)
     np.testing.assert_array_equal(out, a.astype(np.int32) @ b.astype(np.int32))
+
+
+@triton.jit
+def dot_of_columns(a, b, out, m, n, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, MASKED: tl.constexpr):
+    """``a``: k x m, ``b``: n x k; both are read along the dimension along which the unit does not want them."""
+    rows, columns, inner = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
+    a_tile = a + rows[:, None] + inner[None, :] * m
+    b_tile = b + inner[:, None] + columns[None, :] * k
+    if MASKED:
+        x = tl.load(a_tile, mask=(rows[:, None] < m) & (inner[None, :] < k), other=0)
+        y = tl.load(b_tile, mask=(inner[:, None] < k) & (columns[None, :] < n), other=0)
+    else:
+        x, y = tl.load(a_tile), tl.load(b_tile)
+    product = tl.dot(x, y, input_precision="ieee")
+    inside = (rows[:, None] < m) & (columns[None, :] < n)
+    tl.store(out + rows[:, None] * n + columns[None, :], product.to(out.dtype.element_ty), mask=inside)
+
+
+@pytest.mark.parametrize("shape", [(16, 16, 16), (32, 64, 16), (64, 32, 128), (37, 29, 55), (17, 64, 3), (8, 40, 20)])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "float64", "int8"])
+def test_dot_of_what_is_read_along_the_other_dimension(dtype: str, shape: tuple[int, int, int]) -> None:
+    """Whole squares of every width, tiles that masks cut, and tiles smaller than a square."""
+    m, n, k = shape
+    a, b = operand((k, m), dtype, 0), operand((n, k), dtype, 1)
+    out = np.zeros((m, n), {"float64": np.float64, "int8": np.int32}.get(dtype, np.float32))
+    blocks = [triton.next_power_of_2(length) for length in shape]
+    launch(dot_of_columns, (1,), a, b, out, m, n, k, *blocks, list(shape) != blocks)
+    x, y = exact(a).T, exact(b).T
+    epsilon = 0 if dtype == "int8" else np.finfo(out.dtype).eps
+    assert (np.abs(out - x @ y) <= k * epsilon * (np.abs(x) @ np.abs(y))).all()
 
 
 @triton.jit

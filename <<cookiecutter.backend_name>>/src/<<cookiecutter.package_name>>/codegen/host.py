@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import llvmlite.binding as llvm
 
+from ..runtime.tile_permission import tiles_allowed
 from . import llvm_lock as llvm_lock
 
 
@@ -25,9 +26,10 @@ class HostFeatures:
     @functools.cache
     def current() -> HostFeatures:
         """The CPU this process runs on."""
-        return HostFeatures(
-            llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten(), llvm.get_process_triple()
-        )
+        features = llvm.get_host_cpu_features().flatten()
+        if not tiles_allowed():
+            features = features.replace("+amx-", "-amx-")
+        return HostFeatures(llvm.get_host_cpu_name(), features, llvm.get_process_triple())
 
     @functools.cached_property
     def enabled(self) -> frozenset[str]:
@@ -84,6 +86,11 @@ class HostFeatures:
     def scales_by_powers(self) -> bool:
         """Whether a product with 2^n, n a float, that is rounded once is an instruction (``vscalef``)."""
         return self.has("avx512f") and self.has("avx512vl")
+
+    @property
+    def looks_up(self) -> bool:
+        """Whether picking elements of two registers by index is an instruction (``vpermt2ps``) where formulas run."""
+        return self.has("avx512f") and self.streaming_bits == 512
 
     @property
     def orders_zeros(self) -> bool:

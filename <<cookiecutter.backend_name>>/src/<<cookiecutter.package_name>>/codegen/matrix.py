@@ -1,16 +1,18 @@
 """The matrix unit, as a function per tile shape that keeps its accumulators in vector registers.
 
-Loops over neighbouring tiles of a product are one function too. A tile is cut into register blocks of a few rows times
-one or two vectors. A block streams through ``k``: each
-step loads the vectors of one row of B and multiplies them with the block's elements of one column of A, each
-spread over a vector. Where the host multiplies pairs of bf16, a step takes two rows of B, interleaved, and pairs of A.
+Loops over neighbouring tiles of a product are one function too. A tile is cut into strips of rows, and those into
+register blocks of a few rows times one or two vectors. A block streams through ``k``: each step loads the vectors of
+one row of B and multiplies them with the block's elements of one column of A, each spread over a vector. Where
+the host multiplies pairs of bf16, a step takes two rows of B, interleaved, and pairs of A.
+
+Hosts with tile registers have another way (`matrix_amx`); 16-bit floats that the host does not multiply are widened
+first (`matrix_widened`). `METHODS` is the choice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import groupby
 from typing import Final
 
@@ -22,16 +24,19 @@ from ..dialects.isa import matrix as isa
 from ..dialects.isa.addresses import known, sum_of
 from ..errors import UnsupportedOperation
 from ..frontend.locations import location_of
+from . import matrix_amx
 from .emission import Emitter, Module, emits
 from .host import HostFeatures
 from .lanes import broadcast
-from .registers import RegisterType, fill, mangle, register_type, spell
+from .matrix_tiles import VECTORS_PER_ROW, Piece, Tile, columns, moved, repeated
+from .matrix_widened import emit_widened
+from .registers import RegisterType, mangle, register_type, spell
 
 UNROLL: Final = {"f32": 2, "f64": 2, "bf16": 4, "i8": 2, "i32": 2}
-"""Steps of k in one round of the loop, by the operands' type."""
+"""Steps of k in one round of the loop, by the operands' type; half as many in a block of more than `FEW_SUMS`."""
 
-VECTORS_PER_ROW: Final = 2
-"""Vectors of a register block's row: with two, an element of A is loaded half as often."""
+FEW_SUMS: Final = 16
+"""Sums of a block whose step is short beside the instructions of the loop."""
 
 LEAST_PAIRS: Final = 4
 """Sums in the shortest vector that takes pairs of bf16."""
@@ -39,32 +44,9 @@ LEAST_PAIRS: Final = 4
 ROWS_OF_ONE_VECTOR: Final = 16
 """Rows of a block that is one vector wide: enough sums in flight to hide the latency of an addition."""
 
-
-@dataclass(frozen=True)
-class Tile:
-    """One shape of `Mma`; lengths and pitches in elements, types those of one element."""
-
-    m: int
-    n: int
-    k: int
-    lda: int
-    ldb: int
-    ldc: int
-    operand: RegisterType
-    acc: RegisterType
-
-    @property
-    def symbol(self) -> str:
-        shape = f"{self.m}x{self.n}x{self.k}.pitch.{self.lda}.{self.ldb}.{self.ldc}"
-        return f"mma.{self.operand.format}.{self.acc.format}.{shape}"
-
-
-@dataclass(frozen=True)
-class Piece:
-    """``width`` columns from ``first`` on, as one vector."""
-
-    first: int
-    width: int
+STRIP: Final = 32
+"""Rows that are multiplied with all of B before the next ones are: of A and the sums, no more than this many rows
+compete with a block's columns of B for the first-level cache."""
 
 
 @emits(isa.Mma)
@@ -139,23 +121,8 @@ def tile_function(module: Module, tile: Tile) -> str:
     """The function that multiplies tiles of one shape: ``void SYMBOL(i64 acc, i64 a, i64 b)``."""
     e = Emitter(module)
     acc, a, b = (e.let(f"inttoptr i64 %{name} to ptr") for name in ("acc", "a", "b"))
-    pieces = columns(tile.n, module.host.vector_bits // tile.acc.bits)
-    in_pairs = (
-        tile.operand.format == "bf16" and module.host.multiplies_bf16 and pieces[-1].width >= LEAST_PAIRS
-    )
-    make = _PairsBlock if in_pairs else _RegisterBlock
-    blocks = [pieces[first : first + VECTORS_PER_ROW] for first in range(0, len(pieces), VECTORS_PER_ROW)]
-    for _, alike in groupby(blocks, lambda block: [piece.width for piece in block]):
-        block, *others = alike
-        width = sum(piece.width for piece in block)
-        with _repeated(e, 1 + len(others), width) as column:
-            here_b = _moved(e, b, tile.operand, column)
-            acc_column = _moved(e, acc, tile.acc, column)
-            for rows, down in rows_of_blocks(module.host, tile.m, len(block)):
-                with _repeated(e, down, len(rows)) as row:
-                    here_acc = _moved(e, acc_column, tile.acc, row, tile.ldc)
-                    here_a = _moved(e, a, tile.operand, row, tile.lda)
-                    make(e, tile, rows, block).emit(here_acc, here_a, here_b)
+    emit = next(emit for suits, emit in METHODS if suits(module.host, tile))
+    emit(e, tile, acc, a, b)
     e.do("ret void")
     return e.function(
         f"define internal void @{tile.symbol}(i64 %acc, i64 %a, i64 %b) noinline "
@@ -163,49 +130,74 @@ def tile_function(module: Module, tile: Tile) -> str:
     )
 
 
-def columns(n: int, lanes: int) -> list[Piece]:
-    """`n` columns as vectors of `lanes`, and the rest as vectors of smaller powers of two."""
-    pieces: list[Piece] = []
-    first = 0
-    while first < n:
-        width = min(lanes, 1 << ((n - first).bit_length() - 1))
-        pieces.append(Piece(first, width))
-        first += width
-    return pieces
+def emit_blocks(e: Emitter, tile: Tile, acc: str, a: str, b: str) -> None:
+    """The product of operands of the accumulator's type, or of integers."""
+    _emit_blocks(e, tile, acc, a, b, _RegisterBlock)
+
+
+def emit_pairs(e: Emitter, tile: Tile, acc: str, a: str, b: str) -> None:
+    """The product of bf16 where the host multiplies pairs of them."""
+    _emit_blocks(e, tile, acc, a, b, _PairsBlock)
+
+
+def _emit_blocks(e: Emitter, tile: Tile, acc: str, a: str, b: str, make: type[_RegisterBlock]) -> None:
+    pieces = columns(tile.n, e.host.vector_bits // tile.acc.bits)
+    blocks = [pieces[first : first + VECTORS_PER_ROW] for first in range(0, len(pieces), VECTORS_PER_ROW)]
+    for strip, strip_row in _each(e, rows_alike(tile.m, STRIP)):
+        acc_strip = moved(e, acc, tile.acc, strip_row, tile.ldc)
+        a_strip = moved(e, a, tile.operand, strip_row, tile.lda)
+        for _, alike in groupby(blocks, lambda block: [piece.width for piece in block]):
+            block, *others = alike
+            width = sum(piece.width for piece in block)
+            with repeated(e, 1 + len(others), width) as column:
+                here_b = moved(e, b, tile.operand, column)
+                acc_column = moved(e, acc_strip, tile.acc, column)
+                for rows, row in _each(e, rows_of_blocks(e.host, len(strip), len(block))):
+                    here_acc = moved(e, acc_column, tile.acc, row, tile.ldc)
+                    here_a = moved(e, a_strip, tile.operand, row, tile.lda)
+                    within = range(strip.start + rows.start, strip.start + rows.stop)
+                    make(e, tile, within, block).emit(here_acc, here_a, here_b)
+
+
+def multiplies_pairs(host: HostFeatures, tile: Tile) -> bool:
+    narrowest = columns(tile.n, host.vector_bits // tile.acc.bits)[-1]
+    return tile.operand.format == "bf16" and host.multiplies_bf16 and narrowest.width >= LEAST_PAIRS
+
+
+def is_half(host: HostFeatures, tile: Tile) -> bool:
+    return tile.operand.format in ("f16", "bf16")
+
+
+def is_any(host: HostFeatures, tile: Tile) -> bool:
+    return True
 
 
 def rows_of_blocks(host: HostFeatures, m: int, vectors: int) -> list[tuple[range, int]]:
-    """The rows of register blocks: those of the first of some that are alike, and how many there are.
+    """The rows of register blocks, in groups as `rows_alike` gives them.
 
-    A block's sums, a row of B and a spread element of A fit the registers.
+    A block's sums, a row of B and two spread elements of A fit the registers.
     """
     most = (host.vector_registers - vectors - 2) // vectors
-    if vectors == 1:
-        most = min(most, ROWS_OF_ONE_VECTOR)
-    height = min(m, 1 << (most.bit_length() - 1))
-    whole, rest = divmod(m, height)
-    blocks = [(range(height), whole)]
-    if rest:
-        blocks.append((range(m - rest, m), 1))
-    return blocks
+    return rows_alike(m, min(most, ROWS_OF_ONE_VECTOR) if vectors == 1 else most)
 
 
-@contextmanager
-def _repeated(e: Emitter, count: int, step: int) -> Generator[str | None]:
-    """A loop that counts in steps, if it is more than one; gives the counter."""
-    if count == 1:
-        yield None
-    else:
-        with e.loop(count * step, step) as counter:
-            yield counter
+def rows_alike(m: int, most: int) -> list[tuple[range, int]]:
+    """`m` rows in the fewest groups of at most `most`: the rows of the first of some that are alike, and their count.
+
+    Heights differ by one at most: a low group loads as much of B as a high one.
+    """
+    count = -(-m // most)
+    height, higher = divmod(m, count)
+    above = higher * (height + 1)
+    groups = [(range(above, above + height), count - higher)]
+    return [(range(height + 1), higher), *groups] if higher else groups
 
 
-def _moved(e: Emitter, pointer: str, element: RegisterType, steps: str | None, pitch: int = 1) -> str:
-    """A pointer moved by `steps` times `pitch` elements."""
-    if steps is None:
-        return pointer
-    count = steps if pitch == 1 else e.let(f"mul i64 {steps}, {pitch}")
-    return e.let(f"getelementptr {element.element}, ptr {pointer}, i64 {count}")
+def _each(e: Emitter, groups: list[tuple[range, int]]) -> Iterator[tuple[range, str | None]]:
+    """Gives groups of `rows_alike`, each inside of its loop, and the loop's counter."""
+    for rows, count in groups:
+        with repeated(e, count, len(rows)) as row:
+            yield rows, row
 
 
 class _RegisterBlock:
@@ -230,33 +222,37 @@ class _RegisterBlock:
         ]
         cells = list(zip(types, places, strict=True))
         sums = [e.let(f"load {ty}, ptr {place}, align {tile.acc.bytes}") for ty, place in cells]
-        rounds, rest = divmod(tile.k, UNROLL[tile.operand.format])
+        rounds, rest = divmod(tile.k, self._unroll())
         if rounds:
             a, b, sums = self._loop(rounds, a, b, types, sums)
         sums = self._steps(a, b, rest, sums)
         for (ty, place), total in zip(cells, sums, strict=True):
             e.do(f"store {ty} {total}, ptr {place}, align {tile.acc.bytes}")
 
+    def _unroll(self) -> int:
+        steps = UNROLL[self.tile.operand.format]
+        return steps // 2 if len(self.rows) * len(self.pieces) > FEW_SUMS else steps
+
     def _loop(
         self, rounds: int, a: str, b: str, types: list[str], sums: list[str]
     ) -> tuple[str, str, list[str]]:
-        """`rounds` times `UNROLL` steps; gives where A and B go on, and the sums."""
+        """`rounds` times `_unroll` steps; gives where A and B go on, and the sums."""
         e, operand = self.e, self.tile.operand
-        unroll = UNROLL[operand.format]
+        unroll = self._unroll()
         before, loop, after = e.block, e.label("k"), e.label("endk")
+        end_of_a = self._pointer(a, operand, unroll * rounds)  # it counts the rounds, too
         e.jump(loop)
         e.begin(loop)
-        phis = [e.phi("i64"), e.phi("ptr"), e.phi("ptr"), *(e.phi(ty) for ty in types)]
-        counter, here_a, here_b, *totals = (phi.name for phi in phis)
+        phis = [e.phi("ptr"), e.phi("ptr"), *(e.phi(ty) for ty in types)]
+        here_a, here_b, *totals = (phi.name for phi in phis)
         totals = self._steps(here_a, here_b, unroll, totals)
-        following = e.let(f"add nuw nsw i64 {counter}, 1")
         next_a = self._pointer(here_a, operand, unroll)
         next_b = self._pointer(here_b, operand, unroll * self.tile.ldb)
-        starts, ends = ("0", a, b, *sums), (following, next_a, next_b, *totals)
+        starts, ends = (a, b, *sums), (next_a, next_b, *totals)
         for phi, start, end in zip(phis, starts, ends, strict=True):
             phi.add(start, before)
             phi.add(end, loop)
-        e.branch(e.let(f"icmp ult i64 {following}, {rounds}"), loop, after)
+        e.branch(e.let(f"icmp ne ptr {next_a}, {end_of_a}"), loop, after)
         e.begin(after)
         return next_a, next_b, totals
 
@@ -286,13 +282,7 @@ class _RegisterBlock:
         value = self.e.let(f"load {narrow}, ptr {address}, align {operand.bytes}")
         if operand == acc:
             return value
-        if not acc.is_float:
-            return self.e.let(f"sext {narrow} {value} to {spell(acc.element, lanes)}")
-        # bf16, an integer in registers, is the upper half of an f32.
-        words = spell("i32", lanes)
-        bits = self.e.let(f"zext {narrow} {value} to {words}")
-        bits = self.e.let(f"shl {words} {bits}, {fill('i32', lanes, 16)}")
-        return self.e.let(f"bitcast {words} {bits} to {spell(acc.element, lanes)}")
+        return self.e.let(f"sext {narrow} {value} to {spell(acc.element, lanes)}")
 
     def _multiply_add(self, lanes: int, a: str, b: str, total: str) -> str:
         element = self.tile.acc.element
@@ -345,3 +335,12 @@ class _PairsBlock(_RegisterBlock):
         spread = self.e.let(f"bitcast {spell('i32', lanes)} {spread} to {pairs}")
         name = f"llvm.x86.avx512bf16.dpbf16ps.{32 * lanes}"
         return self.e.call(sums, name, (sums, total), (pairs, spread), (pairs, vector))
+
+
+METHODS: Final[tuple[tuple[Callable[[HostFeatures, Tile], bool], Callable[..., None]], ...]] = (
+    (matrix_amx.suits, matrix_amx.emit_product),
+    (multiplies_pairs, emit_pairs),
+    (is_half, partial(emit_widened, multiply=emit_blocks)),
+    (is_any, emit_blocks),
+)
+"""Which tiles a host multiplies how; the first that suits."""

@@ -101,7 +101,7 @@ def run(
     batch, heads, length, width = q.shape
     out = empty_like(q) if out is None else out
     log_sum = empty((batch * heads, length), like=q, dtype="float32")
-    queries, keys = 64, 32
+    queries, keys = (128, 64) if length >= 128 and width <= 128 else (64, 32)
     fused_attention[(triton.cdiv(length, queries), batch * heads)](
         q, k, v, out, log_sum, 1 / math.sqrt(width) if scale is None else scale, heads, length,
         *q.stride()[:3], *k.stride()[:3], *v.stride()[:3], *out.stride()[:3],

@@ -13,9 +13,19 @@ from .arrays import Array, empty
 
 CONFIGS = [
     triton.Config({"BLOCK_M": 64, "BLOCK_N": 64, "BLOCK_K": 64, "GROUP": 4}, num_warps=4, num_stages=2),
-    triton.Config({"BLOCK_M": 128, "BLOCK_N": 64, "BLOCK_K": 64, "GROUP": 8}, num_warps=4, num_stages=2),
     triton.Config({"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 64, "GROUP": 4}, num_warps=4, num_stages=2),
+    triton.Config({"BLOCK_M": 256, "BLOCK_N": 256, "BLOCK_K": 128, "GROUP": 2}, num_warps=8, num_stages=2),
 ]
+
+
+def worth_trying(configs: list[triton.Config], arguments: dict[str, Any], **_: Any) -> list[triton.Config]:
+    """Tiles more than half of which is inside of the matrices, along each dimension; the smallest in any case."""
+    smallest, *larger = configs
+    return [smallest] + [
+        config
+        for config in larger
+        if all(config.kwargs[f"BLOCK_{length.upper()}"] < 2 * arguments[length] for length in ("m", "n", "k"))
+    ]
 
 
 @triton.jit
@@ -37,7 +47,7 @@ def tile_of(program, tiles_m, tiles_n, GROUP: tl.constexpr):
     return first_row + within % height, within // height
 
 
-@triton.autotune(configs=CONFIGS, key=["m", "n", "k"])
+@triton.autotune(configs=CONFIGS, key=["m", "n", "k"], prune_configs_by={"early_config_prune": worth_trying})
 @triton.jit
 def matmul(
     a, b, out, m, n, k,

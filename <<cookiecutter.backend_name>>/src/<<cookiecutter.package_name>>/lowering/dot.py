@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from math import prod
 
-from xdsl.dialects.builtin import Float64Type, IntegerAttr, IntegerType, bf16, f32, i32, i64
+from xdsl.dialects.builtin import Float64Type, IntegerAttr, IntegerType, f32, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ..codegen.host import HostFeatures
 from ..dialects.isa import matrix
 from .aliasing import disturbs, overlap
 from .elementwise import byte_width, is_float, round_to
@@ -39,9 +38,9 @@ def compute_types(
     k: KernelLowering, op: Operation, a: Attribute, b: Attribute, c: Attribute
 ) -> tuple[Attribute, Attribute]:
     """What the matrix unit multiplies and accumulates in."""
-    if a == b == bf16 and c == f32 and matrix.has_unit_for("f32") and HostFeatures.current().multiplies_bf16:
-        return a, f32
     if is_float(a) and is_float(b) and is_float(c):
+        if a == b and (str(a), "f32") in matrix.TYPES and matrix.has_unit_for("f32"):
+            return a, f32
         wide = Float64Type() if isinstance(a, Float64Type) else f32
         return wide, wide
     if a == b and isinstance(a, IntegerType) and isinstance(c, IntegerType) and c == i32:

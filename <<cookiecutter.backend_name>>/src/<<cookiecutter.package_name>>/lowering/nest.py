@@ -17,10 +17,11 @@ from ..dialects.isa import alu
 from ..frontend.locations import LOC, SourceLoc
 from ..target import VECTOR_LANES
 from .builder import Builder
-from .elementwise import byte_width
+from .elementwise import LONG, byte_width
 from .evaluate import Evaluator, Index, Lanes, depends_on
 from .roots import Finish, Reduction, Root, Store
 from .tiles import Buffer, DimMap, Elementwise, Linear, Loaded, Node, Shape, Stride, Tile, View
+from .transposition import emit_turned, turned_keep
 
 REGISTER_GROUP = 4
 """Vector registers that one instruction may work on: enough to hide latencies in short loop bodies."""
@@ -46,13 +47,17 @@ class Contents:
     """What the tiles of a nest read, each with the map from its dimensions to the nest's."""
 
     nodes: int = 0
+    """How many nodes are evaluated; one with a `LONG` formula counts for many."""
     widest: int = 4
     masks: list[tuple[Tile, DimMap]] = field(default_factory=list[tuple[Tile, DimMap]])
     contiguous: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
-    """(dimension, weight) of every access with unit stride along it."""
+    """(dimension, weight) of every access with unit stride along it.
+
+    What is read once for many elements, such as a row's maximum, weighs as many times less.
+    """
     strides: list[tuple[Stride, ...]] = field(default_factory=list[tuple[Stride, ...]])
     """Per index tile or buffer the step along each dimension of the nest, 0 where it has none."""
-    rank: int = 0
+    shape: Shape = ()
     seen: set[tuple[int, DimMap]] = field(default_factory=set[tuple[int, DimMap]])
 
     def visit(self, tile: Tile, dims: DimMap) -> None:
@@ -63,7 +68,7 @@ class Contents:
             return
         self.seen.add((id(tile), dims))
         if isinstance(tile, Node):
-            self.nodes += 1
+            self.nodes += LONG // 2 if isinstance(tile, Elementwise) and tile.cost >= LONG else 1
             self.widest = max(self.widest, byte_width(tile.element))
             if tile.buffer is not None:
                 self.buffer(tile.buffer, dims)
@@ -86,7 +91,7 @@ class Contents:
                 pass
 
     def note_strides(self, strides: Sequence[Stride], dims: DimMap) -> None:
-        steps: list[Stride] = [0] * self.rank
+        steps: list[Stride] = [0] * len(self.shape)
         for stride, dim in zip(strides, dims, strict=True):
             if dim is not None:
                 steps[dim] = stride
@@ -96,23 +101,26 @@ class Contents:
         self.note_strides(buffer.strides, dims)
         for stride, dim in zip(buffer.strides, dims, strict=True):
             if dim is not None and stride == 1:
-                self.contiguous.append((dim, 1))
+                self.contiguous.append((dim, self.extent(dims)))
+
+    def extent(self, dims: DimMap) -> int:
+        """How many elements a tile has whose dimensions are those of the nest."""
+        return prod(self.shape[dim] for dim in dims if dim is not None)
 
     def access(self, pointer: Tile, mask: Tile | None, size: int, dims: DimMap) -> None:
         self.visit(pointer, dims)
         if isinstance(pointer, Linear):
             for stride, dim in zip(pointer.strides, dims, strict=True):
                 if dim is not None and isinstance(stride, int) and stride == size:
-                    self.contiguous.append((dim, 2))
+                    self.contiguous.append((dim, 2 * self.extent(dims)))
         if mask is not None:
             self.masks.append((mask, dims))
             self.visit(mask, dims)
 
 
 def contents_of(roots: Sequence[Root]) -> Contents:
-    rank = len(roots[0].shape)
-    contents = Contents(rank=rank)
-    same = tuple(range(rank))
+    contents = Contents(shape=roots[0].shape)
+    same = tuple(range(len(contents.shape)))
     for root in roots:
         for buffer in root.outputs():
             kept = tuple(d for d in same if not (isinstance(root, Reduction) and d == root.axis))
@@ -199,13 +207,20 @@ class Nest:
         self.axis = self.reductions[0].axis if self.reductions else None
         contents = contents_of(roots)
         self.masks = contents.masks
+        self.nodes = contents.nodes
         self.shape = coalesce(roots[0].shape, contents, self.axis)
         self.plan = make_plan(self.shape, contents, self.axis)
         self.e = Evaluator(b, self.plan.width, b.depth)
+        self.e.reduces = all(isinstance(root, Reduction) for root in roots)
         self.point: list[Index] = [self.e.zero] * len(self.shape)
 
     def emit(self) -> None:
-        self._loops(0)
+        keep = turned_keep(self.roots, self.shape, self.plan.vector_dim, self.nodes)
+        if keep is None:
+            self._loops(0)
+        else:
+            self._locate(keep[0])
+            emit_turned(self.b, *keep)
 
     def _loops(self, position: int) -> None:
         if position == len(self.plan.order):

@@ -16,11 +16,13 @@ from ..dialects.formula import Formula
 from ..dialects.isa import alu, control, convert, lanes, matrix, memory
 from ..dialects.isa.base import element_of, like, vector
 from ..dialects.isa.checks import bits_of
+from ..dialects.walk import operations_in
 from ..target import VECTOR_LANES
 from .expansion import Before, Constants
 from .registry import register_pass
 
 WIDENING: Final[dict[tuple[str, str], type[Operation]]] = {
+    ("f16", "f32"): convert.ExtF,
     ("bf16", "f32"): convert.ExtF,
     ("i8", "i32"): convert.ExtS,
 }
@@ -37,7 +39,7 @@ def expand_matrix(module: ModuleOp, options: object = None) -> None:
             continue
         missing = [
             op
-            for op in kernel.walk()
+            for op in operations_in(kernel)
             if isinstance(op, matrix.Mma) and not matrix.has_unit_for(str(op.acc_type))
         ]
         constants = Constants(kernel.body.blocks[0])

@@ -13,7 +13,14 @@ from .base import Instruction, Unit, mnemonic
 from .checks import expect, expect_number
 from .memory import expect_inside_scratchpad
 
-TYPES: Final = (("f32", "f32"), ("f64", "f64"), ("bf16", "f32"), ("i8", "i32"), ("i32", "i32"))
+TYPES: Final = (
+    ("f32", "f32"),
+    ("f64", "f64"),
+    ("f16", "f32"),
+    ("bf16", "f32"),
+    ("i8", "i32"),
+    ("i32", "i32"),
+)
 """Types of operands and accumulator."""
 
 VECTOR_TILE: Final = (4, 2 * VECTOR_LANES, 1)
@@ -39,8 +46,9 @@ class Mma(Instruction):
 
     Each tile is row major with a row pitch in elements (``lda``, ``ldb``, ``ldc``). ``m`` and ``n`` are at most the
     target's ``MATRIX_TILE`` (without a matrix unit, of `VECTOR_TILE`); ``k`` is any positive number. Types are those
-    of `TYPES`. Products of floats are fused into the sum, in ascending order of k; those of bf16 may be added in
-    pairs, and denormal bf16 operands be taken as zero. i8 operands are signed, sums of integers are modulo 2^32.
+    of `TYPES`. Products of floats are fused into the sum, in ascending order of k; those of f16 and bf16 may be added
+    in another order, and denormal bf16 operands and denormal sums be taken as zero there. i8 operands are signed,
+    sums of integers are modulo 2^32.
     """
 
     name = mnemonic("mma")
