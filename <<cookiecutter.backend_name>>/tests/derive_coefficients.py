@@ -16,6 +16,7 @@ import numpy as np
 from mpmath import mp, mpf
 
 mp.dps = 40
+PIECES = 32
 Function = Callable[[mpf], mpf]
 
 
@@ -54,11 +55,11 @@ def remez(values: list[mpf], weights: list[mpf], degree: int, points: list[mpf])
     return c, worst
 
 
-def fit(
-    name: str, f: Function, weight: Function, degree: int, low: float, high: float, *,
+def coefficients(
+    f: Function, weight: Function, degree: int, low: float, high: float, *,
     single: bool = True, given: Sequence[float] = (), count: int = 1500,
-) -> None:  # fmt: skip
-    """Prints the coefficients of a polynomial fitted to `f`; the lowest ones may be `given`."""
+) -> tuple[list[float], mpf]:  # fmt: skip
+    """A polynomial fitted to `f`, and its largest error; the lowest coefficients may be `given`."""
     middle, half = mpf(low + high) / 2, mpf(high - low) / 2
     points = [middle - half * mp.cos(mp.pi * (k + mpf(1) / 2) / count) for k in range(count)]
     weights = [weight(x) for x in points]
@@ -79,13 +80,72 @@ def fit(
         error = max(abs(w * v) for v, w in zip(rest, weights, strict=True))
         rest = [v / x for v, x in zip(rest, points, strict=True)]
         weights = [w * abs(x) for w, x in zip(weights, points, strict=True)]
+    return out, error
+
+
+def fit(
+    name: str, f: Function, weight: Function, degree: int, low: float, high: float, *,
+    single: bool = True, given: Sequence[float] = (), count: int = 1500,
+) -> None:  # fmt: skip
+    """Prints `coefficients`."""
+    found, error = coefficients(f, weight, degree, low, high, single=single, given=given, count=count)
     print(
         f"# {name}: error 2^{float(mp.log(error, 2)):.1f}",
         f"{name} = (",
-        *(f"    {c!r}," for c in out),
+        *(f"    {c!r}," for c in found),
         ")",
         sep="\n",
     )
+
+
+def print_pieces(name: str, rows: list[list[float]], worst: mpf) -> None:
+    """Prints a table of ``passes/pieces_f32.py``: a row for each piece, as bits."""
+    print(f"# {name}: error 2^{float(mp.log(worst, 2)):.1f}", f'{name} = """', sep="\n")
+    for row in rows:
+        print("    " + " ".join(f"{int(np.float32(c).view(np.uint32)):08x}" for c in row))
+    print('"""')
+
+
+def tanh_pieces(step: float, degree: int) -> None:
+    """tanh(i step + r) = c_0 + c_1 r + ...; in the first piece c_0 = 0 and c_1 = 1."""
+    near_zero = lambda r: (mp.tanh(r) / r - 1) / r  # noqa: E731
+    row, worst = coefficients(near_zero, lambda r: r * r / mp.tanh(r), degree - 2, 1e-6, step / 2, count=100)
+    rows = [[0.0, 1.0, *row]]
+    for i in range(1, PIECES - 1):
+        f = functools.partial(lambda i, r: mp.tanh(i * step + r), i)
+        weight = functools.partial(lambda f, r: 1 / f(r), f)
+        row, error = coefficients(f, weight, degree, -step / 2, step / 2, count=100)
+        rows.append(row)
+        worst = max(worst, error)
+    # The last one ends at 1, and is within an ulp of it from the start.
+    print_pieces("TANH", [*rows, [1.0, 3e-7, *[0.0] * (degree - 1)]], worst)
+
+
+def erf_pieces(step: float, degree: int, cut: float, slope: float) -> None:
+    """erf(a) = (slope min(a, cut) + c_0) + c_1 r + c_2 r^2 + ... for a = i step + r.
+
+    What is left for r is little where the result is small, and c_0 is known to more bits than the result has. The slope is
+    about that at 0: with a smaller one the difference would be rounded as a number of the next binade where the result
+    is not there yet.
+    """
+    rows, worst = [], mpf(0)
+    for i in range(PIECES - 1):
+        inside = i * step < cut
+        start = slope * min(i * step, cut)
+        first = float(np.float32(float(mp.erf(i * step) - start)))
+
+        def rest(
+            r: mpf, i: int = i, base: mpf = mpf(start) + mpf(first), slope: float = slope * inside
+        ) -> mpf:
+            return (mp.erf(i * step + r) - base - slope * r) / r
+
+        def weight(r: mpf, i: int = i) -> mpf:
+            return abs(r) / mp.erf(i * step + r)
+
+        row, error = coefficients(rest, weight, degree - 1, -step / 2 if i else 1e-6, step / 2, count=100)
+        rows.append([first, *row])
+        worst = max(worst, error)
+    print_pieces("ERF", [*rows, [1 - slope * cut, 9e-7, *[0.0] * (degree - 1)]], worst)
 
 
 def split(name: str, value: mpf, parts: int, *, bits: int = 24) -> None:
@@ -164,6 +224,8 @@ if __name__ == "__main__":
     fit("ERF", lambda t: mp.erf(root(t)) / root(t) - 1, lambda t: root(t) / mp.erf(root(t)), 6, 1e-12, 1.0)
     # erf = 1 - 2^p(x): an error d of p is an error of about d * ln2 * erfc(x).
     fit("ERFC_LOG2", erf_tail, lambda x: mp.erfc(x) * ln2, 5, 1.0, 4.1)
+    tanh_pieces(0.28125, 5)
+    erf_pieces(0.125, 5, 1.0625, 1.125)
     # The library's. A fit from far below 0.001 on would lose its digits to divisions by t.
     fit(
         "ASIN",

@@ -300,6 +300,12 @@ def test_ldexp(host: Any, lanes: int, element: str) -> None:
         results = map_lanes({"x": (element, values), "n": (element, finite)}, code, lanes, host)
         whole = np.clip(np.floor(finite), -5000, 5000).astype(np.int32)
         assert_same_floats(results["scaled"], np.ldexp(values, whole), "ldexp")
+    # 2^-inf, of a finite number.
+    numbers = np.where(np.isfinite(x), x, 1).astype(x.dtype)
+    results = map_lanes(
+        {"x": (element, numbers), "n": (element, np.full_like(x, -np.inf))}, code, lanes, host
+    )
+    assert_same_floats(results["scaled"], numbers * 0, "ldexp")
 
 
 @pytest.mark.parametrize("element", ["f32", "f64"])

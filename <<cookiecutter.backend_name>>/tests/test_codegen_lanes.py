@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from isa_kernels import TYPES, map_lanes, vector
+from isa_kernels import HOSTS, TYPES, map_lanes, vector
 
 RNG = np.random.default_rng(6)
 
@@ -33,6 +33,32 @@ def test_constants(lanes: int) -> None:
     assert (results["tiny"] == np.float32(1e-45)).all() and (results["tiny"] > 0).all()
     assert (results["large"] == 0x7C00).all()
     assert (results["fp8"] == 126).all()
+
+
+@pytest.mark.parametrize(
+    ("host", "lanes"),
+    [(host, lanes) for host in HOSTS for lanes in ((1, 2, 16, 64) if host == "native" else (1, 16))],
+)
+def test_lookups(host: str, lanes: int) -> None:
+    """Tables of every length; only the low bits of an index count, and any bits may be looked up."""
+    index = RNG.integers(-(2**31), 2**31, 256).astype(np.int32)
+    index[:33] = np.arange(33)
+    tables = {f"t{count}": RNG.integers(0, 2**32, count, np.uint32) for count in (2, 4, 8, 16, 32)}
+    tables["t32"][:2] = 0x7F800001, 0x80000000  # a signalling NaN, -0
+    code = {
+        name + kind: (
+            kind,
+            f"%# = isa.lookup %i, [{', '.join(map(str, table))}] : {vector('i32', lanes)} -> {vector(kind, lanes)}",
+        )
+        for name, table in tables.items()
+        for kind in ("i32", "f32")
+    }
+    results = map_lanes({"i": ("i32", index)}, code, lanes, HOSTS[host])
+    for name, table in tables.items():
+        for kind in ("i32", "f32"):
+            np.testing.assert_array_equal(
+                results[name + kind].view(np.uint32), table[index & (len(table) - 1)], name + kind
+            )
 
 
 @pytest.mark.parametrize("element", ["i1", "i8", "i16", "i32", "i64", "f32", "f64"])

@@ -32,8 +32,8 @@ SCRATCHPAD_OVERFLOWS: Final = True
 # What the machine computes in hardware. Passes expand the rest (docs/first-day-numbers.md).
 # Element types of the vector unit; "f64" may be missing. Narrower floats (f16, bf16, fp8) are only converted.
 VECTOR_TYPES: Final = frozenset({"i8", "i16", "i32", "i64", "f32", "f64"})
-# Special functions of f32: any of ldexp, sqrt, rsqrt, exp, exp2, log, log2, sin, cos, tanh, erf, remf (fmod).
-SPECIAL_FUNCTIONS: Final = frozenset({"ldexp", "sqrt", "rsqrt"})
+# Special functions of f32: any of ldexp, lookup, sqrt, rsqrt, exp, exp2, log, log2, sin, cos, tanh, erf, remf (fmod).
+SPECIAL_FUNCTIONS: Final = frozenset({"ldexp", "lookup", "sqrt", "rsqrt"})
 
 # Registers, for the assembler (assembler/registers.py): what does not fit is spilled to the scratchpad.
 SCALAR_REGISTERS: Final = 32  # 64 bits each; these three at most 256

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 
 from ..dialects.isa import lanes as isa
@@ -22,6 +23,52 @@ def lane_const(e: Emitter, op: isa.LaneConst) -> None:
         e.bind(op.result, str(lanes[0]))
     else:
         e.bind(op.result, "<" + ", ".join([f"{ty.element} {lane}" for lane in lanes]) + ">")
+
+
+@emits(isa.Lookup)
+def lookup(e: Emitter, op: isa.Lookup) -> None:
+    index, result = e.type(op.index), e.type(op.result)
+    values = op.values.get_values()
+    if e.host.has("avx512f") and e.vector_bits == 512:
+        bits = by_parts(e, index, 16, _permutation(e, values), e.ref(op.index))
+        e.bind(op.result, bits if result == index else e.let(f"bitcast {index.text} {bits} to {result.text}"))
+        return
+    table = e.module.constant(_words(values))
+
+    def loaded(scalars: list[str]) -> str:
+        element = e.let(f"and i32 {scalars[0]}, {len(values) - 1}")
+        address = e.let(f"getelementptr i32, ptr {table}, i32 {element}")
+        return e.let(f"load {result.element}, ptr {address}, align 1")
+
+    e.bind(op.result, e.by_lane(result, [(index, e.ref(op.index))], loaded))
+
+
+def _permutation(e: Emitter, values: tuple[int, ...]) -> Callable[[str], str]:
+    """Elements of a table, as i32, by the low bits of 16 indices. Floats' shuffles, since floats come of it.
+
+    The table is loaded where the function begins, and again only where registers run out: constants in place would
+    take LLVM a millisecond more to read.
+    """
+    vector, integers = "<16 x float>", "<16 x i32>"
+    repeated = values * (32 // len(values))
+    first, second = (
+        e.once(f"load {vector}, ptr {e.module.constant(_words(half))}, align 1, !invariant.load !{{}}")
+        for half in (repeated[:16], repeated[16:])
+    )
+
+    def permuted(index: str) -> str:
+        if len(values) <= 16:
+            picked = e.call(vector, "llvm.x86.avx512.permvar.sf.512", (vector, first), (integers, index))
+        else:
+            name = "llvm.x86.avx512.vpermi2var.ps.512"
+            picked = e.call(vector, name, (vector, first), (integers, index), (vector, second))
+        return e.let(f"bitcast {vector} {picked} to {integers}")
+
+    return permuted
+
+
+def _words(values: tuple[int, ...]) -> bytes:
+    return b"".join([value.to_bytes(4, sys.byteorder) for value in values])
 
 
 @emits(isa.Splat)

@@ -9,7 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, Protocol
 
-from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerType, StringAttr, i1, i32, i64
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    Float32Type,
+    Float64Type,
+    IntegerType,
+    StringAttr,
+    i1,
+    i32,
+    i64,
+)
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from .isa import alu, convert, lanes
@@ -72,6 +81,14 @@ class Formula:
         ty = next(value.type for value in (if_true, if_false) if isinstance(value, SSAValue))
         return self._sink.emit(
             alu.Select, [condition, self._value(if_true, ty), self._value(if_false, ty)], ty
+        )
+
+    def lookup(
+        self, index: SSAValue, values: DenseArrayBase[IntegerType], element: Attribute = F32
+    ) -> SSAValue:
+        """An element of a table by the low bits of i32 numbers (`lanes.Lookup`)."""
+        return self._sink.emit(
+            lanes.Lookup, [index], like(index.type, element), {"values": values}, key=(values,)
         )
 
     def convert(self, cls: type[Operation], source: SSAValue, element: Attribute) -> SSAValue:

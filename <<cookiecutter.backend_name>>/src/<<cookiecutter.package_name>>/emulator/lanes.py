@@ -34,6 +34,19 @@ def lane_const(machine: Machine, instruction: Instruction) -> Step:
     return partial(np.copyto, result, values)
 
 
+@executes("lookup")
+def lookup(machine: Machine, instruction: Instruction) -> Step:
+    result, index = machine.views(instruction)
+    (numbers,) = instruction.immediates
+    assert isinstance(numbers, tuple)
+    table = np.array(numbers, np.uint32).view(result.dtype)
+
+    def step() -> None:
+        result[...] = table[index & (len(table) - 1)]
+
+    return step
+
+
 @executes("splat", "move")
 def splat(machine: Machine, instruction: Instruction) -> Step:
     result, source = machine.views(instruction)

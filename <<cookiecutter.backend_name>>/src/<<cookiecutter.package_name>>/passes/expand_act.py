@@ -14,6 +14,7 @@ from xdsl.ir import SSAValue
 
 from ..dialects.formula import Formula, Rule
 from ..dialects.isa import alu, control
+from ..dialects.walk import operations_in
 from .expansion import Before, Constants
 from .registry import register_pass
 
@@ -96,7 +97,7 @@ def expand_act(module: ModuleOp, options: object = None) -> None:
     for kernel in module.ops:
         if not isinstance(kernel, control.Kernel):
             continue
-        found = [op for op in kernel.walk() if isinstance(op, alu.Act) and op.kind.data in FORMULAS]
+        found = [op for op in operations_in(kernel) if isinstance(op, alu.Act) and op.kind.data in FORMULAS]
         if found:
             constants = Constants(kernel.body.blocks[0])
             for op in found:

@@ -17,6 +17,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from ..dialects.formula import F32, F64, Formula, Rule
 from ..dialects.isa import alu, control
 from ..dialects.isa.base import element_of
+from ..dialects.walk import operations_in
 from ..errors import UnsupportedOperation
 from ..frontend.locations import location_of
 from ..target import SPECIAL_FUNCTIONS, VECTOR_TYPES
@@ -121,7 +122,7 @@ def expand(module: ModuleOp, instructions: Collection[type[Operation]]) -> None:
             continue
         found = [
             op
-            for op in kernel.walk()
+            for op in operations_in(kernel)
             if _is_known_call(op)
             or (type(op) in FORMULAS and (type(op) in instructions or element_of(op.operands[0].type) == F64))
         ]
@@ -129,7 +130,7 @@ def expand(module: ModuleOp, instructions: Collection[type[Operation]]) -> None:
         for op in found:
             _replace(op, constants)
         for cls in roots:
-            for op in [op for op in kernel.walk() if type(op) is cls and _has_formula(op)]:
+            for op in [op for op in operations_in(kernel) if type(op) is cls and _has_formula(op)]:
                 _replace(op, constants)
 
 

@@ -27,6 +27,7 @@ from .parts_f32 import (
     log_limits,
     natural_log,
     nearest,
+    power_limits,
     power_of_two,
     quadrant,
     scale,
@@ -207,11 +208,11 @@ def log1p(f: Formula, x: SSAValue) -> SSAValue:
 
 def exp10(f: Formula, x: SSAValue) -> SSAValue:
     """10^x = 2^n 10^r with n = round(x log2(10))."""
-    x = clamp(f, x, -45.5, 39.0)  # beyond, the results are 0 and inf
+    x, vanishes = power_limits(f, x, -45.5, 39.0)  # beyond, the results are 0 and inf
     shifted = f(alu.Fma, x, LOG2_10, ROUND + 254)
     n = f(alu.SubF, shifted, ROUND + 254)
     r = f(alu.Fma, n, -LOG10_2[1], f(alu.Fma, n, -LOG10_2[0], x))
-    return scale(f, f.horner(r, (1.0, *EXP10)), shifted, n)
+    return scale(f, f.horner(r, (1.0, *EXP10)), shifted, n, vanishes)
 
 
 def log10(f: Formula, x: SSAValue) -> SSAValue:

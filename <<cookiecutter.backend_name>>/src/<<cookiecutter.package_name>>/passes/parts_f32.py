@@ -16,6 +16,7 @@ from ..dialects.isa import alu, convert
 from ..target import SPECIAL_FUNCTIONS
 
 HAS_LDEXP: Final = "ldexp" in SPECIAL_FUNCTIONS
+HAS_LOOKUP: Final = "lookup" in SPECIAL_FUNCTIONS
 
 INF: Final = math.inf
 NAN: Final = math.nan
@@ -51,6 +52,12 @@ LOG: Final = (
 SIN: Final = (-0.16666655242443085, 0.008332188241183758, -0.0001951809535967186)
 COS: Final = (0.04166664555668831, -0.0013887309469282627, 2.4432327336398885e-05)
 
+
+def looks_up() -> bool:
+    """Whether a table costs an instruction."""
+    return HAS_LOOKUP and HostFeatures.current().looks_up
+
+
 ROOT_HALF_BITS: Final = 0x3F3504F3
 """sqrt(1/2) as an f32's bits."""
 
@@ -74,13 +81,30 @@ def power_of_two(f: Formula, biased: SSAValue) -> SSAValue:
     return f.bits(f(alu.Shl, biased, 23), F32)
 
 
-def scale(f: Formula, y: SSAValue, shifted: SSAValue, n: SSAValue) -> SSAValue:
-    """y 2^n, from n as an f32 or from the low bits n + 254 of ``shifted``.
+def has_ldexp() -> bool:
+    """Whether the machine, and the host that stands in for it, scale by a power of two in one step."""
+    return HAS_LDEXP and HostFeatures.current().scales_by_powers
+
+
+def power_limits(f: Formula, x: SSAValue, low: float, high: float) -> tuple[SSAValue, SSAValue]:
+    """`x` for a power that is infinite above `high`, and where it is below `low`, so that the power is 0.
+
+    Where scaling is one step, such an x stays as it is and `scale` takes 0 for the fraction: a product that is too
+    small to be a number takes some CPUs a hundred times as long, and lanes that a mask filled with -inf are common.
+    """
+    below = f.compare("ogt", f.const(low, x.type), x)
+    if has_ldexp():
+        return f.select(f.compare("olt", f.const(high, x.type), x), high, x), below
+    return clamp(f, x, low, high), below
+
+
+def scale(f: Formula, y: SSAValue, shifted: SSAValue, n: SSAValue, vanishes: SSAValue) -> SSAValue:
+    """y 2^n, from n as an f32 or from the low bits n + 254 of ``shifted``; `vanishes` is that of `power_limits`.
 
     The latter take two steps, so that the product overflows and rounds to denormals as it should.
     """
-    if HAS_LDEXP and HostFeatures.current().scales_by_powers:
-        return f(alu.Ldexp, y, n)
+    if has_ldexp():
+        return f(alu.Ldexp, f.select(vanishes, 0.0, y), n)
     biased = f.bits(shifted, I32)
     half = f(alu.ShrU, biased, 1)
     other = f(alu.SubI, biased, half)

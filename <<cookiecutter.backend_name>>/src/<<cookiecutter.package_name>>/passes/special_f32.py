@@ -4,7 +4,8 @@ Errors, in ulp: exp, exp2, log, log2 below 1; sin, cos 2; tanh 2.5; erf 1.3. Zer
 results too large are infinite, and those below 2^-126 the nearest denormal. sqrt is correctly rounded. The pattern is
 the same throughout: reduce the argument to a short interval without losing bits, evaluate a polynomial there, undo
 the reduction. The polynomials are minimax fits whose coefficients were rounded to f32 one after the other, each time
-with the rest fitted anew; ``tests/derive_coefficients.py`` derives them (Remez exchange algorithm).
+with the rest fitted anew; ``tests/derive_coefficients.py`` derives them (Remez exchange algorithm). tanh and erf have
+another form where a table costs an instruction (``pieces_f32.py``).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from xdsl.ir import SSAValue
 
 from ..dialects.formula import F32, I32, Formula
 from ..dialects.isa import alu
+from . import pieces_f32
 from .parts_f32 import (
     EXP,
     EXP2,
@@ -24,11 +26,12 @@ from .parts_f32 import (
     LOG2_E,
     NAN,
     ROUND,
-    clamp,
     exponent_and_fraction,
     log_limits,
+    looks_up,
     natural_log,
     nearest,
+    power_limits,
     power_of_two,
     quadrant,
     scale,
@@ -53,19 +56,19 @@ ERFC_LOG2: Final = (
 
 def exp(f: Formula, x: SSAValue) -> SSAValue:
     """e^x = 2^n e^r with n = round(x / ln 2)."""
-    x = clamp(f, x, -104.0, 89.0)  # beyond, the results are 0 and inf
+    x, vanishes = power_limits(f, x, -104.0, 89.0)  # beyond, the results are 0 and inf
     shifted = f(alu.Fma, x, LOG2_E[0], ROUND + 254)
     n = f(alu.SubF, shifted, ROUND + 254)
     r = f(alu.Fma, n, -LN2[1], f(alu.Fma, n, -LN2[0], x))
-    return scale(f, f.horner(r, (1.0, 1.0, *EXP)), shifted, n)
+    return scale(f, f.horner(r, (1.0, 1.0, *EXP)), shifted, n, vanishes)
 
 
 def exp2(f: Formula, x: SSAValue) -> SSAValue:
     """2^x = 2^n 2^r with n = round(x); exact for integers."""
-    x = clamp(f, x, -151.0, 129.0)  # beyond, the results are 0 and inf
+    x, vanishes = power_limits(f, x, -151.0, 129.0)  # beyond, the results are 0 and inf
     shifted = f(alu.AddF, x, ROUND + 254)
     n = f(alu.SubF, shifted, ROUND + 254)
-    return scale(f, f.horner(f(alu.SubF, x, n), (1.0, *EXP2)), shifted, n)
+    return scale(f, f.horner(f(alu.SubF, x, n), (1.0, *EXP2)), shifted, n, vanishes)
 
 
 def log(f: Formula, x: SSAValue) -> SSAValue:
@@ -104,6 +107,8 @@ def _turned_sine(f: Formula, quarters: SSAValue, r: SSAValue) -> SSAValue:
 
 def tanh(f: Formula, x: SSAValue) -> SSAValue:
     """tanh |x| = d / (d + 2) with d = e^|2x| - 1, which keeps all bits of a small x."""
+    if looks_up():
+        return pieces_f32.tanh(f, x)
     a = f(alu.AbsF, x)
     a = f.select(f.compare("ogt", a, 10.0), 10.0, a)  # beyond, the result is 1
     twice = f(alu.AddF, a, a)
@@ -117,6 +122,8 @@ def tanh(f: Formula, x: SSAValue) -> SSAValue:
 
 def erf(f: Formula, x: SSAValue) -> SSAValue:
     """A polynomial for |x| < 1; beyond, erf |x| = 1 - 2^p(|x|)."""
+    if looks_up():
+        return pieces_f32.erf(f, x)
     small = f(alu.Fma, x, f.horner(f(alu.MulF, x, x), ERF), x)
     a = f(alu.AbsF, x)
     b = f.select(f.compare("ogt", a, 4.0), 4.0, a)  # beyond, the result is 1

@@ -322,7 +322,10 @@ class CopySign(FloatBinary):
 
 @irdl_op_definition
 class Ldexp(FloatBinary):
-    """`lhs` times 2^n, rounded once; n is the float `rhs` rounded down. An infinite or NaN `rhs` gives any value."""
+    """`lhs` times 2^n, rounded once; n is the float `rhs` rounded down.
+
+    A finite `lhs` times 2^-inf is 0. Any other `rhs` that is infinite, or NaN, gives any value.
+    """
 
     name = mnemonic("ldexp")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from xdsl.dialects.builtin import I64, DenseArrayBase, FloatAttr, IntegerAttr, i1, i8, i64
 from xdsl.ir import Attribute, SSAValue
@@ -21,14 +21,22 @@ from .base import Instruction, Register, element_of, lanes_of, mnemonic
 from .checks import (
     INTEGERS,
     PREDICATES,
+    Elements,
     bits_of,
     element_name,
     expect,
     expect_elements,
+    expect_lanes,
     expect_number,
     expect_same_elements,
     expect_scalar,
 )
+
+TABLE_LENGTHS: Final = (2, 4, 8, 16, 32)
+"""Elements of a `Lookup`'s table."""
+
+INDICES: Final = Elements("i32", frozenset({"i32"}))
+LOOKED_UP: Final = Elements("f32 or i32", frozenset({"f32", "i32"}))
 
 
 @irdl_op_definition
@@ -78,6 +86,33 @@ class LaneConst(Instruction):
         width = bits_of(self.result.type)
         for value in values:
             expect(-(1 << (width - 1)) <= value < 1 << width, f"{value} does not fit {width} bits")
+
+
+@irdl_op_definition
+class Lookup(Instruction):
+    """``values[index mod len(values)]``, lane by lane.
+
+    ``values`` is an ``array<i64: ...>`` of the bits of as many elements of the result as `TABLE_LENGTHS` allows.
+    """
+
+    name = mnemonic("lookup")
+    traits = traits_def(Pure())
+    values = prop_def(DenseArrayBase.constr(i64))
+    index = operand_def(Register)
+    result = result_def(Register)
+    ASSEMBLY: ClassVar[str] = "$index `,` $values attr-dict `:` type($index) `->` type($result)"
+
+    def check(self) -> None:
+        expect_elements("the index", self.index.type, INDICES)
+        expect_elements("the result", self.result.type, LOOKED_UP)
+        expect_lanes("the result", self.result.type, self.index.type)
+        values = self.values.get_values()
+        expect(
+            len(values) in TABLE_LENGTHS,
+            f"a table has {', '.join(map(str, TABLE_LENGTHS))} elements, not {len(values)}",
+        )
+        for value in values:
+            expect(0 <= value < 1 << 32, f"{value} are not the bits of an element of {self.result.type}")
 
 
 @irdl_op_definition
