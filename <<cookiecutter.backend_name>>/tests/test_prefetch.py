@@ -93,6 +93,24 @@ def test_what_follows_in_memory_is_left_to_the_processor() -> None:
     np.testing.assert_array_equal(out, x)
 
 
+@triton.jit
+def sum_of_a_row(x, out, columns, BLOCK: tl.constexpr):
+    row = tl.program_id(0) * columns
+    total = tl.zeros([BLOCK], dtype=tl.float32)
+    for start in range(0, columns, BLOCK):
+        at = start + tl.arange(0, BLOCK)
+        total += tl.load(x + row + at, mask=at < columns, other=0.0)
+    tl.store(out + tl.program_id(0), tl.sum(total, axis=0))
+
+
+@pytest.mark.parametrize("columns", [1, 300, 512])
+def test_a_sum_asks_for_what_follows(columns: int) -> None:
+    """It has the time; the processor itself stops at the end of a page."""
+    x, out = np.random.default_rng(0).integers(0, 9, (3, columns)).astype(np.float32), np.zeros(3, np.float32)
+    assert prefetches(compiled(sum_of_a_row, (3,), x, out, columns, BLOCK=256)) == ["read", "read"]
+    np.testing.assert_array_equal(out, x.sum(axis=1))
+
+
 def test_what_comes_again_is_left_to_the_caches() -> None:
     x, weight = np.ones((8, 256), np.float32), np.arange(1024, dtype=np.float32).reshape(4, 256)
     out = np.zeros_like(x)

@@ -2,7 +2,8 @@
 
 Forward, for a row ``x``: ``y = (x - mean) / sqrt(variance + eps) * weight + bias``. Backward needs, besides the
 gradient of ``x``, those of ``weight`` and ``bias``: sums over *all* rows. Each program adds its row to one of
-``GROUPS`` partial sums, which a lock protects; a second kernel adds up the groups.
+``GROUPS`` partial sums, which a lock protects; a second kernel adds up the groups. Neighbouring rows, which mostly one
+core takes, share a group: its sums stay in that core's cache, and hardly anybody waits for a lock.
 """
 
 from typing import Any, NamedTuple
@@ -13,7 +14,9 @@ import triton.language as tl
 
 from .arrays import Array, empty, empty_like, zeros
 
-GROUPS = 16
+GROUPS = 128
+LOCK_WORDS = 16
+"""int32 words from one lock to the next: a line of the cache, or cores would wait for each other's locks."""
 
 
 @triton.jit
@@ -51,7 +54,7 @@ def layer_norm_forward(x, weight, bias, y, mean_out, rstd_out, pitch, columns, e
 @triton.jit
 def layer_norm_backward(
     dy, x, weight, mean_in, rstd_in, dx, dweight_parts, dbias_parts, locks, pitch, columns,
-    GROUPS: tl.constexpr, BLOCK: tl.constexpr,
+    GROUPS: tl.constexpr, LOCK_WORDS: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     row = tl.program_id(0)
     lanes = tl.arange(0, BLOCK)
@@ -68,22 +71,19 @@ def layer_norm_backward(
     along_ones = tl.sum(scaled, axis=0) / columns
     tl.store(dx + row * pitch + lanes, (scaled - (normal * along_normal + along_ones)) * rstd, mask=inside)
 
-    # Add this row's share to its group. locks[group] is 1 while a program writes; locks[GROUPS + group] becomes
-    # 1 with the first share, so that the partial sums need not be cleared before the launch.
-    group = row % GROUPS
-    lock = locks + group
-    started = locks + GROUPS + group
+    # Add this row's share to its group. The lock is 1 while a program writes; the word behind it becomes 1 with the
+    # first share, so that the partial sums need not be cleared before the launch.
+    group = row * GROUPS // tl.num_programs(0)
+    lock = locks + group * LOCK_WORDS
+    started = lock + 1
     to_weight = dweight_parts + group * columns + lanes
     to_bias = dbias_parts + group * columns + lanes
-    dweight = upstream * normal
-    dbias = upstream
     while tl.atomic_cas(lock, 0, 1) == 1:
         pass
-    if tl.load(started) == 0:
-        tl.atomic_xchg(started, 1)
-    else:
-        dweight += tl.load(to_weight, mask=inside, other=0.0)
-        dbias += tl.load(to_bias, mask=inside, other=0.0)
+    before = inside & (tl.load(started) == 1)
+    tl.store(started, 1)
+    dweight = tl.load(to_weight, mask=before, other=0.0) + upstream * normal
+    dbias = tl.load(to_bias, mask=before, other=0.0) + upstream
     tl.store(to_weight, dweight, mask=inside)
     tl.store(to_bias, dbias, mask=inside)
     tl.debug_barrier()
@@ -138,11 +138,11 @@ def run_backward(dy: Array, x: Array, weight: Array, forward: Forward) -> Gradie
     groups = min(GROUPS, rows)
     dweight_parts = empty((groups, columns), like=x, dtype="float32")
     dbias_parts = empty((groups, columns), like=x, dtype="float32")
-    locks = zeros((2 * groups,), like=x, dtype="int32")
+    locks = zeros((groups * LOCK_WORDS,), like=x, dtype="int32")
     dx, dweight, dbias = empty_like(x), empty_like(weight), empty_like(weight)
     layer_norm_backward[(rows,)](
         dy, x, weight, forward.mean, forward.rstd, dx, dweight_parts, dbias_parts, locks, x.stride(0), columns,
-        GROUPS=groups, BLOCK=triton.next_power_of_2(columns),
+        GROUPS=groups, LOCK_WORDS=LOCK_WORDS, BLOCK=triton.next_power_of_2(columns),
     )  # fmt: skip
     add_groups[(triton.cdiv(columns, 128),)](
         dweight_parts, dbias_parts, dweight, dbias, groups, columns, BLOCK_GROUPS=8, BLOCK=128

@@ -17,6 +17,7 @@ from ..dialects.isa import alu, convert, memory
 from ..dialects.isa.addresses import distance
 from ..dialects.isa.base import element_of, lanes_of, vector
 from ..dialects.tt_enums import CmpIPredicate
+from ..frontend.locations import LOC, SourceLoc
 from .builder import Builder
 from .elementwise import byte_width, int_of
 from .lookahead import FARTHEST, Lookahead
@@ -79,6 +80,8 @@ class Evaluator:
         self.width = width
         self.nest_level = nest_level
         self.lookahead = Lookahead(builder, nest_level)
+        self.reduces = False
+        """Whether the nest only reduces: it waits for its sums and has time to ask for what comes next."""
         self.zero = Index(builder.const(0, i64))
         self._values: dict[tuple[object, ...], SSAValue] = {}
         self._conjuncts: dict[int, list[Tile]] = {}
@@ -125,7 +128,13 @@ class Evaluator:
             case Buffer():
                 return self._read(tile, point)
             case Loaded():
-                return self._load(tile, point)
+                # Loaded where it is needed, for whoever needs it first: an error still names the line of the load.
+                needed_by = self.b.location
+                location = tile.source.attributes.get(LOC)
+                self.b.location = location if isinstance(location, SourceLoc) else None
+                value = self._load(tile, point)
+                self.b.location = needed_by
+                return value
             case Elementwise():
                 if tile.name == "arith.select" and self.b.known(self.value(tile.operands[0], point)):
                     return self.value(tile.operands[1], point)
@@ -234,8 +243,9 @@ class Evaluator:
         if not where.is_contiguous(size) or count * size > FARTHEST or b.level_of(where.scalar) < b.depth:
             return
         later = self.lookahead.after(where.scalar)
-        # The processor itself goes on reading where the tile ends.
-        if later is not None and distance(where.scalar, later) != count * size:
+        # The processor itself goes on reading where the tile ends, but pauses at the ends of pages. That costs
+        # more than asking does only where a pass over a tile is followed by others.
+        if later is not None and (self.reduces or distance(where.scalar, later) != count * size):
             properties = {"intent": StringAttr(intent), "size": IntegerAttr(self.width * size, i64)}
             b.effect(memory.Prefetch, [later], properties)
 

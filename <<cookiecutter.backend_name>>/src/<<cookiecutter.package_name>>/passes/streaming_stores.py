@@ -15,6 +15,7 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32, i64
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
+from ..backend.caches import last_level_bytes
 from ..dialects.formula import Formula
 from ..dialects.isa import alu, control, convert, lanes, memory
 from ..dialects.isa.addresses import (
@@ -28,11 +29,16 @@ from ..dialects.isa.addresses import (
 )
 from ..dialects.isa.base import element_of, lanes_of
 from ..dialects.isa.checks import bits_of
+from ..dialects.walk import operations_in
 from .expansion import Before, Constants
 from .registry import register_pass
 
-LARGE: Final = 8 * 1024 * 1024
-"""Bytes of output that do not stay in the caches beside the inputs: a quarter of what today's third levels hold."""
+PART: Final = 4
+"""Of the largest cache an output may fill a part, so that it stays there beside the inputs: one in so many."""
+
+FEWEST, MOST = 8 * 2**20, 32 * 2**20
+"""Bytes of that part. Caches of hundreds of megabytes serve dozens of cores, and one program never has all of theirs:
+in one of 504 MiB, outputs past the caches were slower up to 24 MiB and faster from 32 MiB on."""
 
 LEAST: Final = 64
 """Bytes of a store worth it: a line of the cache."""
@@ -47,7 +53,7 @@ def streaming_stores(module: ModuleOp, options: object = None) -> None:
         if isinstance(kernel, control.Kernel) and len(kernel.body.blocks) == 1:
             stores: list[memory.Store] = []
             loads: list[Operation] = []
-            for op in kernel.walk():
+            for op in operations_in(kernel):
                 if isinstance(op, memory.Store) and size_of(op.value) >= LEAST:
                     stores.append(op)
                 elif isinstance(op, READING):
@@ -59,6 +65,11 @@ def streaming_stores(module: ModuleOp, options: object = None) -> None:
                 for store, path in candidates.items():
                     if read.isdisjoint(bases_of(store.address)):
                         written.replace(store, path)
+
+
+def large() -> int:
+    """Bytes of output that do not stay in the host's caches."""
+    return min(max(last_level_bytes() // PART, FEWEST), MOST)
 
 
 def size_of(value: SSAValue) -> int:
@@ -152,7 +163,7 @@ class _Written:
         block.erase_op(store)
 
     def _is_large(self, store: memory.Store, loops: list[scf.ForOp], axes: set[int]) -> SSAValue:
-        """Whether it is more than `LARGE`, in front of the innermost loop."""
+        """Whether it is `large`, in front of the innermost loop."""
         size = size_of(store.value)
         places: list[Operation] = [*loops] or [store]
         key = (size, places[-1], frozenset(axes))
@@ -166,7 +177,7 @@ class _Written:
                 f = Formula(Before(loop, self._constants))
                 count = f(alu.MulI, count, trips(f, loop))
             f = Formula(Before(places[-1], self._constants))
-            self._flags[key] = f.compare("sge", count, LARGE)
+            self._flags[key] = f.compare("sge", count, large())
         return self._flags[key]
 
 
