@@ -7,8 +7,10 @@ the entry-point group `ENTRY_POINT_GROUP`; it is imported before the first kerne
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
+import importlib.metadata
 import os
 import sys
 from collections.abc import Callable
@@ -64,6 +66,29 @@ def load_all() -> None:
     load_extensions()
 
 
+@functools.cache
+def installed_distributions() -> tuple[Any, ...]:
+    """All that is installed when this is first asked: finding it takes as long as reading what it says."""
+    from importlib.metadata import distributions
+
+    return tuple(distributions())
+
+
+def metadata_of(name: str) -> str:
+    """The text of an installed distribution's METADATA, of the first if there are several. Empty where it is not
+    there."""
+    prefix = name.lower().replace("-", "_") + "-"
+    for distribution in installed_distributions():
+        folder = getattr(distribution, "_path", None)
+        if isinstance(folder, Path) and folder.name.lower().startswith(prefix):
+            with contextlib.suppress(OSError):
+                return read(f"{folder}/METADATA").decode("utf-8", "replace")
+    try:
+        return importlib.metadata.distribution(name).read_text("METADATA") or ""
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
 def may_offer(distribution: Any, group: str) -> bool:
     """Whether the entry points of an installed distribution mention `group`."""
     folder = getattr(distribution, "_path", None)  # no public name; what is not in a folder has none
@@ -89,10 +114,12 @@ def load_extensions(group: str = ENTRY_POINT_GROUP) -> list[str]:
 
     Raises InstallationError naming the entry point whose module cannot be imported.
     """
-    from importlib.metadata import distributions, entry_points
+    from importlib.metadata import entry_points
+
+    installed_distributions.cache_clear()  # something may have been installed since
 
     # A quarter of the time that `entry_points` takes, and mostly there is nothing.
-    if not any(may_offer(distribution, group) for distribution in distributions()):
+    if not any(may_offer(distribution, group) for distribution in installed_distributions()):
         return []
     loaded: list[str] = []
     for point in sorted(entry_points(group=group), key=lambda point: (point.name, point.value)):

@@ -6,32 +6,36 @@ folder to another processor gets stale code.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
-import importlib.metadata
 import importlib.util
 import os
 import platform
+import struct
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from .. import extensions
-from ..passes.registry import REGISTRY
-from ..target import DISTRIBUTION_NAME, ENV_PREFIX
+from ..runtime.tile_permission import tiles_allowed
+from ..target import DISTRIBUTION_NAME, ENV_PREFIX, PACKAGE_NAME
+from .caches import last_level_bytes
+from .variables import warn_of_misspelt
 
 RUNTIME_VARIABLES: Final = frozenset(
-    f"{ENV_PREFIX}_{name}" for name in ("NUM_THREADS", "TIME_PASSES", "VERIFY_PASSES", "DISABLE_PASSES")
+    f"{ENV_PREFIX}_{name}" for name in ("NUM_THREADS", "TIME_PASSES", "VERIFY_PASSES")
 )
-"""Our environment variables that leave the code as it is (the passes that are left out count through the passes)."""
+"""Our environment variables that leave the code as it is."""
 
 
 def fingerprint() -> str:
     """A digest of: our sources, those of extensions, the passes that will run, our environment variables, the host CPU,
     LLVM and xDSL.
 
-    The same on every run of the same installation on the same machine. About 3 ms the first time, then well under
+    The same on every run of the same installation on the same machine. About 2 ms the first time, then well under
     1 ms. Imports extensions, but nothing of the compiler, nor LLVM: a kernel that is in the cache needs neither.
     """
     extensions.load_all()
@@ -40,10 +44,79 @@ def fingerprint() -> str:
         for name, value in os.environ.items()
         if name.startswith(f"{ENV_PREFIX}_") and name not in RUNTIME_VARIABLES
     )
-    text = (
-        f"{source_digest()} {REGISTRY.fingerprint()} {extensions.fingerprint()} {environment} {toolchain()}"
-    )
+    warn_of_misspelt(name for name, _ in environment)
+    text = f"{source_digest()} {foreign_passes()} {extensions.fingerprint()} {environment} {toolchain()}"
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def foreign_passes() -> str:
+    """Changes with the passes that others register. Where the registry is not imported, nobody has."""
+    registry = sys.modules.get(f"{PACKAGE_NAME}.passes.registry")
+    return "" if registry is None else str(registry.REGISTRY.fingerprint())
+
+
+@functools.cache
+def source_digest() -> str:
+    """A digest of every Python file of this package that compiled code may depend on, and of nothing else."""
+    from triton import knobs
+
+    return digest_below(str(Path(__file__).parent.parent), knobs.cache.dir)
+
+
+SETTLED: Final = 3 * 10**9
+"""Nanoseconds for which files must have stayed as they are before what they hold is remembered: more than the steps in
+which any clock advances, so that a later edit cannot have the same time."""
+
+
+def digest_below(root: str, memory: str | None) -> str:
+    """The digest of the Python files below `root`, remembered in the folder `memory` (Triton's cache) if there is one.
+
+    Reading and digesting takes 2 ms, looking whether it has been done less than half. What is remembered holds for
+    files with the same names, sizes, inodes, and times of the last modification and of the last *change*, to the
+    nanosecond. The system sets the latter at every write, every rename, and every attempt to set the former: short of
+    setting the clock back to the nanosecond, nobody can edit a file and keep it. Where that is not so, nothing is
+    remembered: on systems with another notion of it (Windows), in file systems and images that know whole seconds only
+    or have one time for all files, and while a file is younger than `SETTLED`.
+    """
+    files = dict(sorted(python_files(root)))
+    place, remembers = "", False
+    if memory and os.name == "posix":
+        states = [entry.stat() for entry in files.values()]
+        changes = [state.st_ctime_ns for state in states]
+        remembers = max(changes) < time.time_ns() - SETTLED and all(change % 10**9 for change in changes)
+        if remembers:
+            kept = [(s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for s in states]
+            seen = [number & 0xFFFF_FFFF_FFFF_FFFF for numbers in kept for number in numbers]
+            text = f"{root} {[*files]} ".encode() + struct.pack(f"{len(seen)}Q", *seen)
+            key = hashlib.sha256(text).hexdigest()
+            place = os.path.join(memory, key, "sources.sha256")
+            try:
+                known = extensions.read(place)
+            except OSError:
+                known = b""
+            if len(known) == DIGITS:
+                return known.decode()
+    digest = hashlib.sha256()
+    for name in files:
+        contents = extensions.read(root + name)
+        digest.update(f"{name} {len(contents)}\n".encode())
+        digest.update(contents)
+    if remembers:
+        remember(place, digest.hexdigest())
+    return digest.hexdigest()
+
+
+DIGITS: Final = hashlib.sha256().digest_size * 2
+
+
+def remember(place: str, text: str) -> None:
+    """Write a file that others see whole or not at all. A folder that cannot be used is no error here."""
+    unfinished = f"{place}.tmp.{os.getpid()}"
+    with contextlib.suppress(OSError):
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        with open(unfinished, "wb") as file:
+            file.write(text.encode())
+        os.replace(unfinished, place)
 
 
 WITHOUT_EFFECT: Final = frozenset({"/bench", "/cli", "/emulator", "/examples", "/gpu_reference"})
@@ -51,25 +124,14 @@ WITHOUT_EFFECT: Final = frozenset({"/bench", "/cli", "/emulator", "/examples", "
 name in other folders do."""
 
 
-@functools.cache
-def source_digest() -> str:
-    """A digest of every Python file of this package that compiled code may depend on, and of nothing else."""
-    root = str(Path(__file__).parent.parent)
-    digest = hashlib.sha256()
-    for name in sorted(python_files(root)):
-        contents = extensions.read(root + name)
-        digest.update(f"{name} {len(contents)}\n".encode())
-        digest.update(contents)
-    return digest.hexdigest()
-
-
-def python_files(root: str, below: str = "") -> Iterator[str]:
-    """Relative to the root, with slashes. (A third of the time that pathlib takes.)"""
+def python_files(root: str, below: str = "") -> Iterator[tuple[str, os.DirEntry[str]]]:
+    """Their names, relative to the root and with slashes, and what the folder knows of them. (A third of the time that
+    pathlib takes.)"""
     with os.scandir(root + below) as entries:
         for entry in entries:
             name = entry.name
             if name.endswith(".py"):
-                yield f"{below}/{name}"
+                yield f"{below}/{name}", entry
             elif "." not in name and name != "__pycache__" and f"{below}/{name}" not in WITHOUT_EFFECT:
                 if entry.is_dir():
                     yield from python_files(root, f"{below}/{name}")
@@ -80,7 +142,9 @@ def toolchain() -> str:
     """The code generator's host and versions, in words. LLVM, which would know them, takes too long to load."""
     names = ("llvmlite", "xdsl", DISTRIBUTION_NAME)
     versions = ", ".join(f"{name} {version_of(name)}" for name in names)
-    return f"{platform.system()} {processor()}; {versions}; LLVM of {_library_size()} bytes"
+    tiles = "with" if tiles_allowed() else "without"
+    host = f"{platform.system()} {processor()} {tiles} tile registers, {last_level_bytes()} bytes of cache"
+    return f"{host}; {versions}; LLVM of {_library_size()} bytes"
 
 
 def version_of(name: str) -> str:
@@ -89,11 +153,7 @@ def version_of(name: str) -> str:
     loaded = getattr(sys.modules.get(name), "__version__", None)
     if isinstance(loaded, str):
         return loaded
-    try:
-        metadata = importlib.metadata.distribution(name).read_text("METADATA") or ""
-    except importlib.metadata.PackageNotFoundError:
-        return ""
-    return metadata.partition("\nVersion:")[2].partition("\n")[0].strip()
+    return extensions.metadata_of(name).partition("\nVersion:")[2].partition("\n")[0].strip()
 
 
 def _library_size() -> int:

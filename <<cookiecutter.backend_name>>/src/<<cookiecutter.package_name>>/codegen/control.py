@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from xdsl.dialects import cf, scf
 from xdsl.dialects.builtin import UnitAttr
@@ -12,6 +12,7 @@ from ..dialects.graph import reverse_postorder
 from ..dialects.isa import control as isa
 from ..dialects.isa.base import Instruction, Unit, lanes_of
 from ..dialects.isa.memory import StoreStreaming
+from ..dialects.walk import operations_in
 from ..errors import CompileError
 from ..frontend.locations import location_of
 from .emission import Emitter, Phi, Program, emits
@@ -31,8 +32,9 @@ def emit_kernel(e: Emitter, kernel: isa.Kernel) -> str:
     entry = kernel.body.blocks.first
     if entry is None:
         raise CompileError(f"kernel {kernel.sym_name.data} has no body (a bug of this backend)")
-    e.vector_bits = e.host.streaming_bits if _mostly_moves(kernel) else e.host.vector_bits
-    e.streams = any(isinstance(op, StoreStreaming) for op in kernel.walk())
+    ops = operations_in(kernel)
+    e.vector_bits = e.host.streaming_bits if _mostly_moves(ops) else e.host.vector_bits
+    e.streams = any(type(op) is StoreStreaming for op in ops)
     for slot, argument in enumerate(entry.args):
         e.bind(argument, _load_argument(e, argument, slot))
     extents = [_load_extent(e, axis) for axis in range(AXES)]
@@ -65,10 +67,10 @@ def emit_kernel(e: Emitter, kernel: isa.Kernel) -> str:
     )
 
 
-def _mostly_moves(kernel: isa.Kernel) -> bool:
-    """Whether a kernel has no more arithmetic on vectors than loads and stores of them."""
+def _mostly_moves(ops: Iterable[Operation]) -> bool:
+    """Whether there is no more arithmetic on vectors than loads and stores of them."""
     balance = 0
-    for op in kernel.walk():
+    for op in ops:
         if isinstance(op, Instruction) and any(lanes_of(value.type) > 1 for value in op.operands):
             if op.UNIT is Unit.MEMORY:
                 balance += 1
@@ -257,7 +259,11 @@ def for_(e: Emitter, op: scf.ForOp) -> None:
         else "s"
     )
     before, body, after = e.block, e.label("for"), e.label("endfor")
-    e.branch(e.let(f"icmp {sign}lt {ty} {lower}, {upper}"), body, after)
+    runs = _runs(e, op)
+    if runs:
+        e.jump(body)
+    else:
+        e.branch(e.let(f"icmp {sign}lt {ty} {lower}, {upper}"), body, after)
 
     e.begin(body)
     counter = e.phi(ty)
@@ -277,10 +283,19 @@ def for_(e: Emitter, op: scf.ForOp) -> None:
 
     e.begin(after)
     for result, initial, value in zip(op.res, op.iter_args, values, strict=True):
+        if runs:
+            e.bind(result, value)
+            continue
         phi = e.phi(register_type(result.type).text)
         phi.add(e.ref(initial), before)
         phi.add(value, latch)
         e.bind(result, phi.name)
+
+
+def _runs(e: Emitter, op: scf.ForOp) -> bool:
+    """Whether a loop is known to run at least once; then it needs no way around it."""
+    lower, upper = e.constant(op.lb), e.constant(op.ub)
+    return lower is not None and upper is not None and 0 <= lower < upper
 
 
 def _goes_on(e: Emitter, op: scf.ForOp, counter: str, following: str, ty: str, sign: str) -> str:

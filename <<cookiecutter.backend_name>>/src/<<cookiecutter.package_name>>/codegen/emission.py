@@ -12,9 +12,11 @@ from typing import Any, TypeVar
 
 from xdsl.ir import Block, Operation, SSAValue
 
+from ..dialects.isa.base import Instruction
+from ..dialects.isa.definitions import belongs_in, check_class
 from ..errors import CompileError, UnsupportedOperation
 from ..extensions import note
-from ..frontend.locations import location_of
+from ..frontend.locations import location_of, place_of
 from .host import HostFeatures
 from .registers import RegisterType, literal, register_type, spell
 
@@ -27,7 +29,11 @@ EMITTERS: dict[type[Operation], Callable[[Emitter, Any], None]] = {}
 def emits(
     *instructions: type[Op],
 ) -> Callable[[Callable[[Emitter, Op], None]], Callable[[Emitter, Op], None]]:
-    """Enters the decorated function into the table for `instructions`."""
+    """Enters the decorated function into the table for `instructions`.
+
+    Raises DefinitionError for a class that is none."""
+    for instruction in instructions:
+        check_class(instruction)
 
     def enter(function: Callable[[Emitter, Op], None]) -> Callable[[Emitter, Op], None]:
         for instruction in instructions:
@@ -115,6 +121,7 @@ class Emitter:
         self.exits: list[tuple[str, list[Phi]]] = []
         """Where each open ``scf.execute_region`` goes on, and the phis of its results."""
         self._stack: dict[str, str] = {}
+        self._once: dict[str, str] = {}
         self._count = 0
 
     # --- values of the instruction set ----------------------------------------------------------------------
@@ -167,6 +174,13 @@ class Emitter:
         self._count += 1
         name = f"%v{self._count}"
         self.lines.append(f"  {name} = {expression}")
+        return name
+
+    def once(self, expression: str) -> str:
+        """The name of the value of `expression`, which depends on nothing, computed where the function begins."""
+        name = self._once.get(expression)
+        if name is None:
+            name = self._once[expression] = self.fresh()
         return name
 
     def do(self, instruction: str) -> None:
@@ -285,16 +299,13 @@ class Emitter:
         for op in ops:
             emitter = EMITTERS.get(type(op))
             if emitter is None:
-                raise UnsupportedOperation(
-                    f"no machine code is known for {op.name}",
-                    location=location_of(op),
-                    add_support_in="codegen/",
-                )
+                raise _unknown(op)
             emitter(self, op)
 
     def function(self, header: str) -> str:
         """The finished function; `header` is its ``define`` line."""
-        return "\n".join([f"{header} {{", "entry:", *self._stack.values(), *map(str, self.lines), "}"])
+        once = [f"  {name} = {expression}" for expression, name in self._once.items()]
+        return "\n".join([f"{header} {{", "entry:", *self._stack.values(), *once, *map(str, self.lines), "}"])
 
 
 class Program:
@@ -307,6 +318,20 @@ class Program:
         """The workspace's address as an i64."""
         self.end = end
         """Label of the block that goes on to the next program."""
+
+
+def _unknown(op: Operation) -> UnsupportedOperation:
+    """The error for an operation that nothing in the table emits."""
+    where = (
+        belongs_in("codegen", type(op), f"with a function under @emits({type(op).__name__})")
+        if isinstance(op, Instruction)
+        else "codegen/control.py, with a function under @emits (or a pass in passes/ replaces it)"
+    )
+    return UnsupportedOperation(
+        f"the reference device does not know {op.name}: no LLVM IR is emitted for it",
+        location=place_of(op),
+        add_support_in=where,
+    )
 
 
 def spelled_constant(value: Any, ty: RegisterType) -> str:

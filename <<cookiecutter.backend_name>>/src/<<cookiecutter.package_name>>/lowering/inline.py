@@ -6,10 +6,12 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.ir import Operation, Region, SSAValue
 
+from ..dialects.walk import operations_in
+
 
 def inline_calls(function: Operation, functions: dict[str, Operation]) -> None:
     """Replaces each ``tt.call`` in `function` by the body of its callee, in place, until none is left."""
-    pending = [op for op in function.walk() if op.name == "tt.call"]
+    pending = [op for op in operations_in(function) if op.name == "tt.call"]
     while pending:
         call = pending.pop()
         name = callee_of(call)

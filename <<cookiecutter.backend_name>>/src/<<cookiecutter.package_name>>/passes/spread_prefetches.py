@@ -19,6 +19,7 @@ from xdsl.traits import Pure
 from ..dialects.isa import control, memory
 from ..dialects.isa.addresses import known, sum_of
 from ..dialects.isa.base import Instruction, Unit, lanes_of
+from ..dialects.walk import operations_in
 from .registry import register_pass
 
 WORTH_A_LOAD: Final = 4
@@ -30,7 +31,7 @@ def spread_prefetches(module: ModuleOp, options: object = None) -> None:
     """Moves prefetches to the later loop of the same block and range that computes most."""
     for kernel in module.ops:
         if isinstance(kernel, control.Kernel):
-            homes = {op.parent_op(): None for op in kernel.walk() if isinstance(op, memory.Prefetch)}
+            homes = {op.parent_op(): None for op in operations_in(kernel) if isinstance(op, memory.Prefetch)}
             for loop in homes:
                 if isinstance(loop, scf.ForOp) and known(loop.lb) is not None:
                     target = busiest_after(loop)

@@ -38,7 +38,7 @@ class Unit(Enum):
 
 
 @cache
-def _format_of(cls: type[Instruction]) -> FormatProgram | None:
+def format_of(cls: type[Instruction]) -> FormatProgram | None:
     return FormatProgram.from_str(cls.ASSEMBLY, cls.get_irdl_definition()) if cls.ASSEMBLY else None
 
 
@@ -55,11 +55,11 @@ class Instruction(IRDLOperation, ABC):
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        program = _format_of(cls)
+        program = format_of(cls)
         return super().parse(parser) if program is None else program.parse(parser, cls)
 
     def print(self, printer: Printer) -> None:
-        program = _format_of(type(self))
+        program = format_of(type(self))
         if program is None:
             super().print(printer)
         else:
@@ -87,6 +87,7 @@ def mnemonic(name: str) -> str:
     return f"{BACKEND_NAME}.{name}"
 
 
+@cache
 def vector(lanes: int, element: Attribute) -> Attribute:
     """The type of a register (group) of `lanes` elements; a scalar where `lanes` is 1."""
     return element if lanes == 1 else VectorType(element, [lanes])
@@ -104,7 +105,12 @@ def element_of(ty: Attribute) -> Attribute:
 
 def like(ty: Attribute, element: Attribute) -> Attribute:
     """A register type with as many lanes as `ty` and elements of `element`."""
-    return VectorType(element, ty.shape) if isinstance(ty, VectorType) else element
+    return _like(ty, element) if isinstance(ty, VectorType) else element
+
+
+@cache
+def _like(ty: VectorType, element: Attribute) -> Attribute:
+    return VectorType(element, ty.shape)
 
 
 def predicate_of(ty: Attribute) -> Attribute:
