@@ -55,6 +55,13 @@ LANGUAGE = (
 """The files that test what kernels compute, without ``test_``."""
 
 
+def known(name: str) -> str:
+    """A name in `TARGETS`. Ends the program with a sentence for another."""
+    if name not in TARGETS:
+        sys.exit(f"there is no target {name!r}; there are {', '.join(TARGETS)}")
+    return name
+
+
 def edited(text: str, constants: dict[str, object]) -> str:
     """The text of `target.py` with other constants."""
     for name, value in constants.items():
@@ -83,6 +90,7 @@ def become(name: str) -> Any:
 
     Gives the temporary folder that holds it.
     """
+    known(name)
     holder = tempfile.TemporaryDirectory(prefix=f"target-{name}-")
     install(name, Path(holder.name))
     for module in [module for module in sys.modules if module.partition(".")[0] == "<<cookiecutter.package_name>>"]:
@@ -95,7 +103,7 @@ def become(name: str) -> Any:
 
 def main(words: list[str]) -> int:
     at = words.index("--") if "--" in words else len(words)
-    names, arguments = words[:at], words[at + 1 :]
+    names, arguments = [known(word) for word in words[:at]], words[at + 1 :]
     here = Path(__file__).parent
     arguments = arguments or [str(here / f"test_{name}.py") for name in LANGUAGE]
     failed = False

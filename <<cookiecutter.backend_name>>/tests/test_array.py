@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
@@ -95,6 +96,24 @@ def test_filling_and_copying() -> None:
     assert array.copy_(other).numpy().sum() == other.numpy().sum()
     assert (len(array), array.numel(), array.element_size(), array.ndim, array.size(1)) == (2, 6, 2, 2, 3)
     assert DeviceArray.full((), 5, "int64").item() == 5
+
+
+@pytest.mark.parametrize("shape", [-8, (2, -1), np.int64(-1)])
+def test_negative_extents(shape: Any) -> None:
+    with pytest.raises(ValueError, match=r"a shape cannot have negative extents: .*-"):
+        DeviceArray.empty(shape)
+
+
+@pytest.mark.parametrize("shape", [3.5, "8", (2, 1.0), None, [[2]], {"a": 1}])
+def test_what_is_no_shape(shape: Any) -> None:
+    with pytest.raises(TypeError, match="a shape is a whole number or a sequence of whole numbers, not "):
+        DeviceArray.empty(shape)
+
+
+@pytest.mark.parametrize("shape", [0, 3, np.int64(3), (), (2, 0), [2, np.int32(3)], range(1, 3)])
+def test_shapes(shape: Any) -> None:
+    wanted = (shape,) if np.ndim(shape) == 0 else tuple(shape)
+    assert DeviceArray.zeros(shape).shape == wanted
 
 
 def test_empty_and_wrapped_arrays() -> None:

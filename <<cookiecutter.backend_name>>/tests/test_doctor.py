@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from fake_environment import NEVER_IMPORT, FakeEnvironment, backend_files, other_python
 
-from <<cookiecutter.package_name>>.cli import check_cache, check_host, doctor
+from <<cookiecutter.package_name>>.cli import check_cache, check_host, examination
 from <<cookiecutter.package_name>>.cli.backend_source import borrowed_classes, claimed_targets, is_always_active
 from <<cookiecutter.package_name>>.cli.report import Finding, as_table
 from <<cookiecutter.package_name>>.target import BACKEND_NAME, DISTRIBUTION_NAME, ENV_PREFIX, PACKAGE_NAME
@@ -44,10 +44,11 @@ def test_sound_environment(env):
 
 
 def test_table_of_a_sound_environment(env):
-    done = env.run("-m", f"{PACKAGE_NAME}.cli.main", "doctor")
+    done = env.run("-m", f"{PACKAGE_NAME}.cli.main", "doctor", "--files")
     assert done.returncode == 0 and not done.stderr
     assert done.stdout.startswith(f"{DISTRIBUTION_NAME} 0.1.0")
-    assert done.stdout.rstrip().endswith(f"no failures, no warnings: {BACKEND_NAME} can be used here.")
+    last = done.stdout.rstrip().rpartition("\n")[2]
+    assert last.startswith("no failures, no warnings in what files show") and "can be used here" not in last
 
 
 def test_table_shows_commands_unbroken(env):
@@ -83,11 +84,13 @@ def test_own_environment_is_sound(tmp_path):
         k: v for k, v in os.environ.items() if not k.startswith(("TRITON_", f"{ENV_PREFIX}_", "PYTHONPATH"))
     }
     environ |= {"TRITON_CACHE_DIR": str(tmp_path), "TRITON_DEFAULT_BACKEND": BACKEND_NAME}
+    environ["PYTHONPATH"] = str(Path(sys.modules[PACKAGE_NAME].__file__).parent.parent)
     command = [sys.executable, "-m", f"{PACKAGE_NAME}.cli.doctor", "--json"]
     done = subprocess.run(command, env=environ, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     found = {finding["check"]: finding for finding in json.loads(done.stdout)["findings"]}
     assert found["selection"]["what"].startswith(f"{BACKEND_NAME}, because")
+    assert "can be imported" in found["import"]["what"]
     for name in ("triton", "xdsl", "llvmlite", "numpy"):
         assert importlib.metadata.version(name) in found[f"package.{name}"]["what"]
 
@@ -600,7 +603,7 @@ def test_a_broken_check_is_reported():
         raise OSError("disk on fire")
         yield
 
-    findings = doctor.examine(check_cache.Surroundings((), {}), (breaks, check_host.processor))
+    findings = examination.examine(check_cache.Surroundings((), {}), (breaks, check_host.processor))
     assert [finding.status for finding in findings] == ["FAIL", "OK"]
     assert "disk on fire" in findings[0].what
 
@@ -645,23 +648,23 @@ def test_triton_fails_where_the_doctor_says_so(tmp_path, check):
     assert findings["package.triton"]["status"] == "OK"
 
 
-def test_import_on_request(env):
-    """`--import` runs Triton in a child: what only happens then is reported like everything else."""
+def test_drivers_are_asked_on_request(env):
+    """`--drivers` runs Triton in a child: what only happens then is reported like everything else."""
     env.write({f"{path}/__init__.py": "" for path in ("triton", "triton/_C", "odd")})
     backends = "class Driver:\n is_active = staticmethod(lambda: {})\nclass Backend:\n driver = Driver\n"
     backends += "backends = {{'nvidia': Backend, 'amd': Backend}}\n"
     env.write({"triton/backends/__init__.py": backends.format(False)})
-    diagnosis = env.doctor("--import")
+    diagnosis = env.doctor("--files", "--drivers")
     assert diagnosis.failures == [] and diagnosis["import"]["what"].endswith("active: none")
-    assert env.doctor("--import", TRITON_DEFAULT_BACKEND="amd").failures == ["import.not-active"]
+    assert env.doctor("--files", "--drivers", TRITON_DEFAULT_BACKEND="amd").failures == ["import.not-active"]
     env.write({"triton/backends/__init__.py": backends.format(True)})
-    assert env.doctor("--import").failures == ["import.conflict"]
-    assert env.doctor("--import", TRITON_DEFAULT_BACKEND="amd").failures == []
+    assert env.doctor("--files", "--drivers").failures == ["import.conflict"]
+    assert env.doctor("--files", "--drivers", TRITON_DEFAULT_BACKEND="amd").failures == []
     env.write({"odd/compiler.py": "", "odd/driver.py": "raise OSError('no such device')\n"})
     env.add("triton-odd", "1", entry_points={"odd": "odd"})
     env.write({"triton/backends/__init__.py": "import odd.driver\n"})
     assert env.doctor().failures == []
-    diagnosis = env.doctor("--import")
+    diagnosis = env.doctor("--files", "--drivers")
     assert diagnosis.failures == ["import.fails"]
     assert "OSError: no such device" in diagnosis["import.fails"]["what"]
     assert diagnosis["import.fails"]["command"].endswith("pip uninstall -y triton-odd")

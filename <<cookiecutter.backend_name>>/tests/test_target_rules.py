@@ -34,6 +34,12 @@ def test_the_targets_of_the_tests_keep_them(monkeypatch: pytest.MonkeyPatch, nam
         ("MATRIX_TILE", (16, 8)),
         ("SCRATCHPAD_BYTES", 0),
         ("SCRATCHPAD_BYTES", 1000),
+        ("SCRATCHPAD_BYTES", 16 * 1024),
+        ("VECTOR_LANES", True),
+        ("ARCH", ""),
+        ("BACKEND_NAME", "my backend"),
+        ("DEVICE_BYTES_PER_CYCLE", 0),
+        ("LATENCIES", [(4, 1)]),
         ("SCRATCHPAD_OVERFLOWS", 1),
         ("VECTOR_TYPES", {"f32"}),
         ("VECTOR_TYPES", frozenset({"i8", "i16", "i32", "i64"})),
@@ -55,3 +61,56 @@ def test_a_broken_rule_is_one_sentence(monkeypatch: pytest.MonkeyPatch, name: st
         assert repr(value) in sentence
     with pytest.raises(InstallationError, match=name):
         target_rules.check_target()
+
+
+@pytest.mark.parametrize("name", target_rules.RULES)
+def test_a_missing_constant(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setattr(target, name.removesuffix("S") + "X", getattr(target, name), raising=False)
+    monkeypatch.delattr(target, name)
+    (sentence,) = target_rules.broken_rules()
+    assert sentence.startswith(f"{name} is missing; there is ") and sentence.endswith(f"{name} is meant?")
+    with pytest.raises(InstallationError, match=f"{name} is missing"):
+        target_rules.check_target()
+
+
+def test_every_constant_has_a_rule() -> None:
+    assert {name for name in vars(target) if name.isupper()} == set(target_rules.RULES)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ({"matrix": 16}, "has matrix: 16"),
+        ({"matrix": (16,)}, r"has matrix: \(16,\)"),
+        ({"special": (16, 0)}, r"has special: \(16, 0\)"),
+        ({"special": (1.5, 1)}, r"has special: \(1.5, 1\)"),
+        ({"specail": (16, 1)}, "has the unknown specail"),
+    ],
+)
+def test_latencies(monkeypatch: pytest.MonkeyPatch, line: dict[str, Any], words: str) -> None:
+    monkeypatch.setattr(target, "LATENCIES", {**target.LATENCIES, **line})
+    with pytest.raises(InstallationError, match=f"LATENCIES {words}; it must be a dict with"):
+        target_rules.check_target()
+    monkeypatch.setattr(target, "LATENCIES", {"scalar": (1, 1)})
+    with pytest.raises(
+        InstallationError, match="LATENCIES lacks control, matrix, memory, special, vector; it must"
+    ):
+        target_rules.check_target()
+
+
+@pytest.mark.parametrize(
+    ("tile", "kib", "fits"),
+    [((64, 64, 64), 48, True), ((64, 64, 64), 32, False), ((128, 64, 4), 32, False), ((4, 4, 256), 32, True)],
+)
+def test_the_operands_of_a_tile_fit(
+    monkeypatch: pytest.MonkeyPatch, tile: tuple[int, int, int], kib: int, fits: bool
+) -> None:
+    """The template's prompts have the same rule."""
+    monkeypatch.setattr(target, "MATRIX_TILE", tile)
+    monkeypatch.setattr(target, "SCRATCHPAD_BYTES", kib * 1024)
+    sentences = target_rules.broken_rules()
+    assert (sentences == []) == fits
+    assert (
+        fits
+        or f"too small for MATRIX_TILE: the 32-bit operands of a {'x'.join(map(str, tile))}" in sentences[0]
+    )

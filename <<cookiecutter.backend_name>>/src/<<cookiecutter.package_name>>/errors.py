@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from .target import BACKEND_NAME
+
+if TYPE_CHECKING:
+    from typing import Self
 
 
 class BackendError(Exception):
@@ -13,6 +18,11 @@ class InstallationError(BackendError):
     """The installation cannot work: a missing or unsupported package, or an unusable folder."""
 
 
+class DefinitionError(BackendError, ValueError):
+    """A table, class or function that makes up the compiler, of this package or of an extension, cannot be: two
+    instructions of one number, say. Found when it is read or entered, before a kernel is compiled with it."""
+
+
 class LaunchError(BackendError, ValueError):
     """A launch was asked for with arguments that the compiled kernel does not take."""
 
@@ -20,8 +30,9 @@ class LaunchError(BackendError, ValueError):
 class CompileError(BackendError):
     """A kernel cannot be compiled.
 
-    ``location`` is ``"file:line"`` of the kernel source, or ``""`` where it is unknown;
-    ``add_support_in`` names the file in which the missing support belongs.
+    ``location`` is ``"file:line"`` of the kernel source (``"file:first-last"`` where it is one of these lines), or
+    ``""`` where it is unknown; ``add_support_in`` names the file in which the missing support belongs, and the table or
+    decorator there.
     """
 
     def __init__(self, message: str, *, location: str = "", add_support_in: str = "") -> None:
@@ -34,6 +45,12 @@ class CompileError(BackendError):
         if add_support_in:
             text += f"\n  support is added in {add_support_in}"
         super().__init__(text)
+
+    def at(self, location: str) -> Self:
+        """The same error, with the location if it had none."""
+        if self.location:
+            return self
+        return type(self)(self.message, location=location, add_support_in=self.add_support_in)
 
     def __reduce__(self) -> tuple[object, ...]:
         # Triton and torch compile in worker processes: the error must survive pickling.

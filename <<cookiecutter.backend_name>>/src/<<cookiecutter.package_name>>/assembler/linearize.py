@@ -20,7 +20,7 @@ from ..dialects.isa import lanes
 from ..dialects.isa.alu import Predicate
 from ..dialects.isa.control import Kernel
 from ..errors import CompileError, UnsupportedOperation
-from ..frontend.locations import LOC, SourceLoc, location_of
+from ..frontend.locations import LOC, SourceLoc, place_of
 from ..target import BACKEND_NAME
 from .opcodes import PREDICATE, Kind, form_of
 from .program import Block, Immediate, Instruction, Location, Program, Register, Type, type_of
@@ -181,11 +181,14 @@ class _Linearizer:
         name = op.name.removeprefix(PREFIX)
         if name == op.name:
             raise UnsupportedOperation(
-                f"no machine code is known for {op.name}",
-                location=location_of(op),
-                add_support_in="assembler/",
+                f"{op.name} is no instruction of this machine: the assembler has no code for it",
+                location=place_of(op),
+                add_support_in="assembler/linearize.py, in _STRUCTURED (or a pass in passes/ replaces it)",
             )
-        form = form_of(name)
+        try:
+            form = form_of(name)
+        except UnsupportedOperation as error:
+            raise error.at(place_of(op)) from None
         operands = self.of(op.operands)
         results = self.fresh_for(op.results)
         result = results[0].type if results else None

@@ -1,12 +1,13 @@
 """The table of instructions: number, registers and immediates of each. Assembly text and binary follow from it.
 
-Numbers are for ever: an instruction that is dropped leaves a hole, a new one takes the next free number. What an
+Numbers are for ever. A new instruction takes the number after the largest in the table, never one from a gap: an
+instruction that was dropped may have had it. If the largest is dropped, a comment keeps its number. What an
 instruction's registers and immediates are is read off its class in the dialect.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
@@ -27,9 +28,10 @@ from xdsl.irdl import (
 from ..dialects.isa import INSTRUCTIONS
 from ..dialects.isa.alu import Predicate
 from ..dialects.isa.control import Kernel
-from ..errors import UnsupportedOperation
+from ..dialects.isa.definitions import check_class
+from ..errors import DefinitionError, UnsupportedOperation
 from ..extensions import note
-from ..target import BACKEND_NAME
+from ..target import BACKEND_NAME, PACKAGE_NAME
 from .program import Instruction, Register, Type, type_of
 
 NUMBERS: Final = {
@@ -55,6 +57,7 @@ NUMBERS: Final = {
     "truncf": 96, "bitcast": 97, "sats": 98, "satu": 99,
     # constants and lanes
     "const": 104, "lanes": 105, "splat": 106, "extract": 107, "shuffle": 108, "any": 109,
+    "lookup": 110,
     # memory
     "load": 116, "load.masked": 117, "prefetch": 118, "gather": 119, "store": 120, "store.masked": 121,
     "scatter": 122, "atomic.rmw": 123, "atomic.cas": 124, "atomic.poll": 125, "deadline": 126,
@@ -154,16 +157,46 @@ CLASSES: Final[dict[str, type[Operation]]] = {
 """Instruction -> its class in the dialect."""
 
 
+def check_numbers(numbers: Mapping[str, int]) -> None:
+    """Raises DefinitionError for a number that is out of range or that two instructions have, and for a name that none
+    has. The number is all that tells instructions apart in a binary."""
+    where = f"NUMBERS in {PACKAGE_NAME}/assembler/opcodes.py"
+    owners: dict[int, str] = {}
+    for name, number in numbers.items():
+        if name not in CLASSES and name not in _MACHINE:
+            raise DefinitionError(
+                f"{BACKEND_NAME}: {where} has a number for {name!r}, but there is no instruction {BACKEND_NAME}.{name}"
+            )
+        if not isinstance(number, int) or not 0 < number < FIRST_FOREIGN:
+            raise DefinitionError(
+                f"{BACKEND_NAME}: the number of {name!r} in {where} must be one from 1 to {FIRST_FOREIGN - 1} "
+                f"(from {FIRST_FOREIGN} on they are for other packages), not {number!r}"
+            )
+        other = owners.setdefault(number, name)
+        if other != name:
+            free = max(numbers.values()) + 1
+            raise DefinitionError(
+                f"{BACKEND_NAME}: {where} gives {other!r} and {name!r} one number, {number}: the later one needs "
+                f"another ({free} is free)"
+            )
+
+
+check_numbers(NUMBERS)
+
+
 def assign_number(cls: type[Operation], number: int) -> None:
-    """Gives an instruction of another package its number, from `FIRST_FOREIGN` on. Raises ValueError if it is taken."""
+    """Gives an instruction of another package its number, from `FIRST_FOREIGN` on.
+
+    Raises DefinitionError, a ValueError, if it is taken."""
+    check_class(cls)
     name = cls.name.partition(".")[2]
     if not FIRST_FOREIGN <= number < 256:
-        raise ValueError(
-            f"numbers for instructions of other packages are {FIRST_FOREIGN} to 255, not {number}"
+        raise DefinitionError(
+            f"{cls.name}: numbers for instructions of other packages are {FIRST_FOREIGN} to 255, not {number}"
         )
     owner = next((known for known, taken in NUMBERS.items() if taken == number), name)
     if owner != name or (name in CLASSES and CLASSES[name].__qualname__ != cls.__qualname__):
-        raise ValueError(f"{cls.name}: number {number} or the name is that of another instruction")
+        raise DefinitionError(f"{cls.name}: number {number} or the name is that of another instruction")
     NUMBERS[name] = number
     CLASSES[name] = cls
     note(cls)
@@ -179,7 +212,8 @@ def form_of(name: str) -> Form:
     cls, number = CLASSES.get(name), NUMBERS.get(name)
     if cls is None or number is None:
         raise UnsupportedOperation(
-            f"no machine code is assigned to {BACKEND_NAME}.{name}", add_support_in="assembler/opcodes.py"
+            f"{BACKEND_NAME}.{name} has no number, which the assembler needs: no machine code is assigned to it",
+            add_support_in="assembler/opcodes.py, in NUMBERS (from another package: with assign_number)",
         )
     return _derive(name, number, cls)
 

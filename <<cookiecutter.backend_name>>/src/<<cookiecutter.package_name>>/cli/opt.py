@@ -124,6 +124,11 @@ class OptTool(xDSLOptMain):
 
     def get_input_stream(self) -> tuple[IO[bytes], str]:
         """Any extension will do: the text says what it is."""
+        if str(self.args.input_file).endswith(".py"):
+            raise BackendError(
+                f"{self.args.input_file} is a Python program; this reads Triton IR (.ttir) or instructions "
+                f"(.{BACKEND_NAME}ir), as TRITON_KERNEL_DUMP=1 writes them"
+            )
         stream, _ = super().get_input_stream()
         return stream, "mlir"
 

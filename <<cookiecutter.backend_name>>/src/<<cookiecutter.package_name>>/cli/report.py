@@ -61,7 +61,7 @@ def as_json(findings: Sequence[Finding], version: str) -> str:
     return json.dumps(report, indent=2)
 
 
-def as_table(findings: Sequence[Finding], width: int = 0) -> str:
+def as_table(findings: Sequence[Finding], width: int = 0, *, imported: bool = True) -> str:
     """Three columns (status, check, text); commands stand alone on unwrapped lines, to be copied."""
     width = width or max(60, min(shutil.get_terminal_size((110, 24)).columns, 120))
     name_width = max(len(finding.check) for finding in findings)
@@ -74,15 +74,18 @@ def as_table(findings: Sequence[Finding], width: int = 0) -> str:
             lines += _wrap(finding.do, margin + "-> ", margin + "   ", width)
         if finding.command:
             lines += [f"{margin}   $ {line}" for line in finding.command.splitlines()]
-    return "\n".join([*lines, "", summary(findings)])
+    return "\n".join([*lines, "", summary(findings, imported=imported)])
 
 
-def summary(findings: Sequence[Finding]) -> str:
+def summary(findings: Sequence[Finding], *, imported: bool = True) -> str:
+    """The last line. It promises what was tried only: ``imported`` says that imports were."""
     failures = sum(finding.status == "FAIL" for finding in findings)
     warnings = sum(finding.status == "WARN" for finding in findings)
     counts = f"{_count(failures, 'failure')}, {_count(warnings, 'warning')}"
     if failures:
         return f"{counts}: {BACKEND_NAME} will not work here until the failures are dealt with."
+    if not imported:
+        return f"{counts} in what files show; whether {BACKEND_NAME} can be imported was not tried."
     return f"{counts}: {BACKEND_NAME} can be used here."
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -37,6 +38,10 @@ class Core:
         self.workspace_bytes = program.scratch_bytes
         analysis = analyse(program, pointers)
         self.machine.unknown = analysis.unknown
+        if len(pointers) == len(buffers):
+            self.machine.memory.origins = partial(
+                _origins, program, dict(zip(pointers, buffers, strict=True))
+            )
         self.counts = [0] * len(program.blocks)
         self._written = _Written() if analysis.unwritten else None
         numbers = {block.label: number for number, block in enumerate(program.blocks)}
@@ -124,6 +129,15 @@ class _Written:
 
 def _nothing() -> None:
     """The step of a jump: where it leads is decided at the end of the block."""
+
+
+def _origins(program: Program, buffers: Mapping[int, Buffer], instruction: Instruction) -> list[Buffer]:
+    """The buffers, by the parameter that points to them, that the address of an instruction may come from."""
+    if id(instruction) not in analyse(program, ()).unknown:  # the workspace
+        return []
+    return [
+        buffer for slot, buffer in buffers.items() if id(instruction) not in analyse(program, (slot,)).unknown
+    ]
 
 
 def register_use(program: Program) -> dict[RegisterFile, int]:

@@ -12,7 +12,7 @@ import numpy as np
 from ..assembler.encoding import decode
 from ..assembler.program import Program
 from ..errors import LaunchError
-from ..runtime.launcher import Traps
+from ..runtime.launcher import Traps, wrong_image
 from ..runtime.packing import FORMATS, POINTER, Signature, convert_all, find_leaves, read_signature
 from .core import Core, register_use
 from .cycles import BlockCost, cost_of
@@ -37,7 +37,7 @@ class LoadedProgram:
         """Python does that."""
 
 
-def load_program(image: bytes) -> tuple[LoadedProgram, LoadedProgram, int, int, int]:
+def load(name: str, image: bytes) -> tuple[LoadedProgram, LoadedProgram, int, int, int]:
     """What ``load_binary`` returns: module, entry point, registers, spills, most threads. Raises EncodingError."""
     program = decode(image)
     spills = sum(instruction.name == "spill" for instruction in program.instructions())
@@ -45,8 +45,9 @@ def load_program(image: bytes) -> tuple[LoadedProgram, LoadedProgram, int, int, 
     return loaded, loaded, sum(register_use(program).values()), spills, 1 << 30
 
 
-def make_emulator_launcher(src: Any, metadata: Any) -> Callable[..., None]:
-    """The function that launches one kernel on the emulator; as ``make_launcher``'s, it is called by Triton.
+def make_launcher(src: Any, metadata: Any) -> Callable[..., None]:
+    """The function that launches one kernel on the emulator; Triton calls it as that of
+    ``runtime/launcher.py``.
 
     Besides that one's errors it raises EmulatorFault for what the machine does not define.
     """
@@ -62,6 +63,8 @@ def make_emulator_launcher(src: Any, metadata: Any) -> Callable[..., None]:
         x: int, y: int, z: int, stream: Any, loaded: LoadedProgram, packed_metadata: Any, launch_metadata: Any,
         enter_hook: Any, exit_hook: Any, *args: Any,
     ) -> None:  # fmt: skip
+        if not isinstance(loaded, LoadedProgram):
+            raise wrong_image(str(metadata.name), loaded, "a program for the emulator")
         arguments, buffers, pointers = bind(args, signature)
         grid = tuple(_extent(axis, size) for axis, size in zip("xyz", (x, y, z), strict=True))
         if enter_hook is not None:

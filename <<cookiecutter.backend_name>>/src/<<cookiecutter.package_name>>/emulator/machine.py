@@ -57,6 +57,11 @@ WORKSPACE_ALIGNMENT: Final = 64
 
 DEVICE, SCRATCHPAD = 0, 1
 
+WORKSPACE: Final = "workspace"
+
+NEARBY: Final = 4096
+"""Bytes beside a buffer that a wrong index still reaches, in messages; of a longer buffer it is the buffer's length."""
+
 
 class EmulatorFault(BackendError, RuntimeError):
     """A program did what the machine does not define: the message says what, and on which line of the kernel."""
@@ -92,11 +97,13 @@ class Memory:
     """Which addresses there are, and how many bytes were moved.
 
     ``traffic``: bytes to and from device memory, and to and from the workspace. ``unknown``: accesses outside of the
-    known buffers that were let through, because their addresses do not come from a known argument.
+    known buffers that were let through, because their addresses do not come from a known argument. ``origins``: the
+    buffers that an instruction's address may come from, empty where that is not known; asked for messages.
     """
 
     buffers: Sequence[Buffer]
     traffic: list[int] = field(default_factory=lambda: [0, 0])
+    origins: Callable[[Instruction], list[Buffer]] = lambda instruction: []
 
     def check(
         self, instruction: Instruction, address: int, size: int, align: int, *, known: bool
@@ -109,18 +116,30 @@ class Memory:
             if buffer.low <= address and address + size <= buffer.high:
                 return buffer.low, buffer.high, DEVICE if number else SCRATCHPAD
         if known or 0 <= address < 4096:
-            raise fault(instruction, f"{self._describe(address, size)} is out of bounds")
+            raise fault(instruction, f"{self._describe(instruction, address, size)} is out of bounds")
         return address, address + size, DEVICE
 
-    def _describe(self, address: int, size: int) -> str:
+    def _describe(self, instruction: Instruction, address: int, size: int) -> str:
+        """An access by the buffer that its pointer was made of. Where the program does not tell, by one that it misses
+        closely, or else by all that there are."""
+
         def distance(buffer: Buffer) -> int:
             return max(buffer.low - address, address + size - buffer.high)
 
-        near = min(self.buffers, key=distance)
-        return (
-            f"access to {size} bytes at {near.name}{address - near.low:+d} "
-            f"({near.name} has {near.high - near.low} bytes)"
+        origins = self.origins(instruction)
+        buffers = origins or [buffer for buffer in self.buffers if buffer.high > buffer.low]
+        near = min(buffers, key=distance, default=None)
+        if near is not None and (len(origins) == 1 or distance(near) <= max(NEARBY, near.high - near.low)):
+            return (
+                f"access to {size} bytes at {near.name}{address - near.low:+d} "
+                f"({near.name} has {near.high - near.low} bytes)"
+            )
+        there = ", ".join(
+            f"{buffer.name}{address - buffer.low:+d} ({buffer.name} has {buffer.high - buffer.low} bytes)"
+            for buffer in buffers
+            if buffer.name != WORKSPACE
         )
+        return f"access to {size} bytes at address {address:#x}, far from every argument: {there or 'there is none'}"
 
 
 class Machine:
@@ -137,9 +156,7 @@ class Machine:
         start = -storage.ctypes.data % WORKSPACE_ALIGNMENT
         self.workspace = storage[start : start + program.scratch_bytes]
         self.workspace_address: int = self.workspace.ctypes.data
-        workspace = Buffer(
-            "workspace", self.workspace_address, self.workspace_address + program.scratch_bytes
-        )
+        workspace = Buffer(WORKSPACE, self.workspace_address, self.workspace_address + program.scratch_bytes)
         self.memory = Memory([workspace, *buffers])
         self.unknown: set[int] = set()
         """``id`` of the memory instructions whose addresses come from nowhere that is known."""

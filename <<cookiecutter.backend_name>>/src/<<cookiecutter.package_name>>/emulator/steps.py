@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..assembler.program import Instruction
+from ..assembler.opcodes import CLASSES
+from ..assembler.program import Instruction, Location, Program
+from ..dialects.isa.definitions import belongs_in
 from ..errors import UnsupportedOperation
 from ..extensions import note
+from ..frontend.locations import lines_between
 from ..target import BACKEND_NAME
 from .machine import Machine, Step
 
@@ -32,7 +35,30 @@ def step_of(machine: Machine, instruction: Instruction) -> Step:
     """The step of one instruction of a program. Raises UnsupportedOperation."""
     maker = STEPS.get(instruction.name)
     if maker is None:
-        raise UnsupportedOperation(
-            f"the emulator does not know {BACKEND_NAME}.{instruction.name}", add_support_in="emulator/"
-        )
+        raise _unknown(machine.program, instruction)
     return maker(machine, instruction)
+
+
+def _unknown(program: Program, instruction: Instruction) -> UnsupportedOperation:
+    """The error for an instruction that nothing in the table executes."""
+    how = f'with a function under @executes("{instruction.name}")'
+    cls = CLASSES.get(instruction.name)
+    return UnsupportedOperation(
+        f"the emulator does not know {BACKEND_NAME}.{instruction.name}: nothing executes it",
+        location=_place_in(program, instruction),
+        add_support_in=f"emulator/, {how}" if cls is None else belongs_in("emulator", cls, how),
+    )
+
+
+def _place_in(program: Program, instruction: Instruction) -> str:
+    """The kernel's line; of an instruction without one the lines of those around it."""
+    before: Location | None = None
+    reached = False
+    for other in program.instructions():
+        reached = reached or other is instruction
+        if other.location is not None:
+            if reached:
+                after = other.location
+                return lines_between(after if other is instruction else before, after)
+            before = other.location
+    return lines_between(before, None)

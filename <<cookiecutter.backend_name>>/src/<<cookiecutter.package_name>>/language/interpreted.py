@@ -50,6 +50,7 @@ def on_device(symbol: str, operands: tuple[str, ...], result: str) -> Callable[[
     from triton import compile as compile_kernel
 
     from ..backend.driver import Driver
+    from ..runtime.array import DeviceArray
 
     driver = Driver()
     with tempfile.TemporaryDirectory() as folder:
@@ -65,9 +66,9 @@ def on_device(symbol: str, operands: tuple[str, ...], result: str) -> Callable[[
     def compute(arrays: Sequence[Any]) -> Any:
         inputs = [np.ascontiguousarray(array) for array in arrays]
         out = np.empty(inputs[0].shape, in_numpy(result))
-        addresses = [array.ctypes.data for array in (*inputs, out)]
+        arguments = [DeviceArray.wrap(array) for array in (*inputs, out)]
         programs = -(-out.size // LANES)
-        launch(programs, 1, 1, 0, entry, (), None, None, None, *addresses, out.size)
+        launch(programs, 1, 1, 0, entry, (), None, None, None, *arguments, out.size)
         return out
 
     compute.__dict__["module"] = module  # the code stays loaded as long as its function
