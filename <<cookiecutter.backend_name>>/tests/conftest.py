@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 import pytest
@@ -26,6 +27,24 @@ os.environ[f"{ENV_PREFIX}_VERIFY_PASSES"] = "1"
 
 # Tests look at the classes of operations.
 use_library_dialects()
+
+
+QUICK: Final = (
+    "array", "assembler_forms", "codegen_alu", "codegen_control", "devices", "driver", "e2e_launch", "filecheck", "import",
+    "language_dot", "language_elementwise", "language_reduce", "launcher", "opt", "options_hash", "registry", "selection",
+    "target_rules", "tt_dialect", "ttir_parser",
+)  # fmt: skip
+"""Files (``test_NAME.py``) that ``--quick`` runs: something of every layer, and none that takes long."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--quick", action="store_true", help="only the files in QUICK of tests/conftest.py")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    name = collection_path.name
+    skipped = name.startswith("test_") and name.removeprefix("test_").removesuffix(".py") not in QUICK
+    return True if skipped and config.getoption("quick") else None
 
 
 def _device_array(values: np.ndarray) -> Any:

@@ -36,6 +36,13 @@ if not NATIVE.has("avx2"):
 if not NATIVE.is_x86:
     del HOSTS["sse2"]
 
+MATRIX_HOSTS = dict(HOSTS)
+"""Those whose products differ: some without the instructions for 16-bit floats that this one may have."""
+for _name, _features in {"without-tiles": ("amx-",), "wide-vectors": ("amx-", "avx512bf16")}.items():
+    _less = ",".join(f"-{f[1:]}" if f[1:].startswith(_features) else f for f in NATIVE.features.split(","))
+    if _less != NATIVE.features and _less not in [host.features for host in MATRIX_HOSTS.values()]:
+        MATRIX_HOSTS[_name] = HostFeatures(NATIVE.name, _less, NATIVE.triple)
+
 TYPES = {
     "i8": np.int8,
     "i16": np.int16,

@@ -66,7 +66,7 @@ def instruction_of(op: Operation, line: int) -> Instruction:
 def test_numbers_are_unique_and_complete() -> None:
     assert len(set(NUMBERS.values())) == len(NUMBERS)
     assert all(0 < number < 256 for number in NUMBERS.values())
-    assert set(CLASSES) <= set(NUMBERS), "an instruction without a number: give it the next free one"
+    assert set(CLASSES) <= set(NUMBERS), "an instruction without a number: give it the one after the largest"
     for name, number in NUMBERS.items():
         assert form_numbered(number) is form_of(name)
 

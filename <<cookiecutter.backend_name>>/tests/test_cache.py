@@ -101,6 +101,21 @@ def test_folder_that_cannot_be_made(tmp_path: pathlib.Path, monkeypatch: pytest.
     assert isinstance(caught.value, OSError) and "\n" not in str(caught.value)
 
 
+def test_a_file_that_cannot_be_written_leaves_nothing(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from <<cookiecutter.package_name>>.backend.cache_manager import CacheFolderError, KernelCache
+
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
+    cache = KernelCache("key")
+    assert pathlib.Path(cache.put("text", "a.ttir")).read_text() == "text"
+    assert pathlib.Path(cache.put(b"bytes", "a.obj")).read_bytes() == b"bytes"
+    (tmp_path / "key" / "b.obj").mkdir()  # nothing can take its place
+    with pytest.raises(CacheFolderError, match="Is a directory"):
+        cache.put(b"bytes", "b.obj")
+    assert sorted(path.name for path in (tmp_path / "key").iterdir()) == ["a.obj", "a.ttir", "b.obj"]
+
+
 OVERRIDE = f"""
 import os, pathlib, sys
 sys.path.insert(0, {os.path.dirname(__file__)!r})

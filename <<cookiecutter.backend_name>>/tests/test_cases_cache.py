@@ -215,7 +215,7 @@ def test_r27_folder_of_another_user(shared: Path) -> None:
 
 def test_r27_full_disk(fresh_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No space left: one sentence, no half-written kernel, and it works once there is space again."""
-    import triton.runtime.cache
+    from <<cookiecutter.package_name>>.backend import cache_manager
 
     class Full:
         def __init__(self, path: str, mode: str = "r") -> None:
@@ -235,11 +235,11 @@ def test_r27_full_disk(fresh_cache: Path, monkeypatch: pytest.MonkeyPatch) -> No
         return Full(path, mode) if "w" in mode else open(path, mode)
 
     forget_kernels()
-    monkeypatch.setattr(triton.runtime.cache, "open", limited, raising=False)
+    monkeypatch.setattr(cache_manager, "open", limited, raising=False)
     with pytest.raises(CacheFolderError, match="No space left on device.*set TRITON_CACHE_DIR") as caught:
         run_variants(1)
     assert caught.value.errno == errno.ENOSPC
-    monkeypatch.delattr(triton.runtime.cache, "open")
+    monkeypatch.delattr(cache_manager, "open")
     assert run_variants(1) == [4950.0]
 
 

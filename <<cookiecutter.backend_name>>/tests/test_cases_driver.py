@@ -168,9 +168,9 @@ def test_r21_tensors_of_other_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the device is called: only memory of this process is taken."""
     from native import copying_kernel
 
-    from <<cookiecutter.package_name>>.runtime import launcher
+    from <<cookiecutter.package_name>>.runtime import reach
 
-    monkeypatch.setattr(launcher, "_tensors_may_be_elsewhere", lambda: True)
+    monkeypatch.setattr(reach, "tensors_may_be_elsewhere", lambda: True)
 
     class Elsewhere:
         is_cuda = is_cpu = False
@@ -334,13 +334,14 @@ def test_r23_package_renamed_without_uninstalling(tmp_path: Path) -> None:
 
 
 def test_r23_driver_that_raises(tmp_path: Path) -> None:
-    """The doctor runs without importing anything, and with ``--import`` names the package and the error."""
+    """The doctor goes on by files without importing anything, and tries it in a process of its own: then it names the
+    package and the error."""
     package = copy_package(tmp_path, OTHER_PACKAGE, OTHER, "triton-other")
     driver = package / "backend" / "driver.py"
     driver.write_text(driver.read_text() + "\nraise OSError('no such device')\n")
     assert import_triton(tmp_path) == "OSError: no such device"
-    assert not [f for f in doctor(tmp_path).values() if f["check"].startswith("import")]
-    finding = doctor(tmp_path, "--import")["import.fails"]
+    assert not [f for f in doctor(tmp_path, "--files").values() if f["check"].startswith("import")]
+    finding = doctor(tmp_path)["import.fails"]
     assert "OSError: no such device" in finding["what"] and OTHER_PACKAGE in finding["what"]
     assert "triton_other" in finding["command"].replace("-", "_")
 
@@ -373,7 +374,7 @@ def test_r34_an_abstract_method_that_is_not_there(tmp_path: Path, file: str, met
     module.write_text(text.replace(f"    def {method}(", "    def other_name("))
     shown = import_triton(tmp_path)
     assert shown and method not in shown
-    finding = doctor(tmp_path, "--import")["import.fails"]
+    finding = doctor(tmp_path)["import.fails"]
     assert f"{PACKAGE_NAME}.backend.{file}." in finding["what"]
     assert f"does not define {method}" in finding["what"]
 

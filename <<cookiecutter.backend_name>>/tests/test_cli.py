@@ -7,7 +7,7 @@ import types
 import pytest
 from fake_environment import FakeEnvironment
 
-from <<cookiecutter.package_name>>.cli import main as cli
+from <<cookiecutter.package_name>>.cli import commands as cli
 from <<cookiecutter.package_name>>.errors import BackendError
 from <<cookiecutter.package_name>>.target import BACKEND_NAME, DISTRIBUTION_NAME, PACKAGE_NAME, VENDOR_NAME
 

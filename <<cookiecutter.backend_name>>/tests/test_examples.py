@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from <<cookiecutter.package_name>>.examples import (
     vector_add,
 )
 from <<cookiecutter.package_name>>.runtime.array import DeviceArray
+from <<cookiecutter.package_name>>.target import BACKEND_NAME, PACKAGE_NAME
 
 FLOATS = ["float32", "float16", "bfloat16"]
 LENGTHS = [1, 2, 127, 4096, 10007]
@@ -118,6 +120,18 @@ def test_fused_attention(dtype: str, shape: tuple[int, int, int, int], causal: b
     check(cases.attention_case(*shape, dtype, causal=causal))
 
 
+def test_attention_takes_no_lane_one_by_one() -> None:
+    """Weights are summed along the rows of scores that the matrix unit left; keys are turned in registers."""
+    x = DeviceArray.zeros((1, 1, 128, 64))
+    kernel = fused_attention.fused_attention.warmup(
+        x, x, x, x, x, 0.125, 1, 128, *4 * (8192, 8192, 64), QUERIES=64, KEYS=32, WIDTH=64, CAUSAL=True, grid=(1,)
+    )  # fmt: skip
+    text = kernel.asm[f"{BACKEND_NAME}ir"]
+    assert f"{BACKEND_NAME}.mma" in text or f"{BACKEND_NAME}.fma" in text
+    assert f"{BACKEND_NAME}.gather" not in text
+    assert f"{BACKEND_NAME}.scatter" not in text
+
+
 def test_attention_to_equal_values() -> None:
     """Whatever the weights are, an average of ones is one."""
     q, k = (cases.Data(seed).normal([1, 1, 50, 16], "float32")[0] for seed in (0, 1))
@@ -201,3 +215,13 @@ def test_demo() -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "2 of 2 right" in done.stdout
+
+
+def test_demo_stops_where_no_kernel_can_run(tmp_path: Path) -> None:
+    """A cache that cannot be written is one sentence, not one for every kernel."""
+    (tmp_path / "file").touch()
+    environment = {**os.environ, "TRITON_CACHE_DIR": str(tmp_path / "file" / "cache")}
+    command = [sys.executable, "-m", f"{PACKAGE_NAME}.cli.main", "demo"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment)
+    assert done.returncode == 1 and done.stdout.count("vector_add") <= 1 and "failed" not in done.stdout
+    assert done.stderr.count("cache folder cannot be used") == 1 and "Traceback" not in done.stderr

@@ -18,7 +18,19 @@ from <<cookiecutter.package_name>>.passes import expand_matrix
 from <<cookiecutter.package_name>>.passes.expansion import Constants
 from <<cookiecutter.package_name>>.target import VECTOR_LANES
 
-ARRAYS = {"f32": np.float32, "f64": np.float64, "bf16": np.uint16, "i8": np.int8, "i32": np.int32}
+ARRAYS = {
+    "f32": np.float32,
+    "f64": np.float64,
+    "f16": np.uint16,
+    "bf16": np.uint16,
+    "i8": np.int8,
+    "i32": np.int32,
+}
+NARROW = {
+    "f16": lambda x: x.astype(np.float16).view(np.uint16),
+    "bf16": lambda x: x.astype(np.float32).view(np.uint32) // 0x1_0000,
+}
+"""Format -> the bits of numbers that are exact in it."""
 SHAPES = ((1, 1, 1), (1, 16, 3), (16, 1, 5), (7, 12, 9), (5, 3, 16), (16, 48, 20), (4, 2 * VECTOR_LANES, 8))
 PARSE = isa_kernels.parse_kernel
 
@@ -42,10 +54,9 @@ def test_the_same_bits(monkeypatch: pytest.MonkeyPatch, operand: str, acc: str) 
         if acc[0] == "f":
             numbers = [number / 3 for number in numbers]
         a, b, c = numbers[0], numbers[1], numbers[2].astype(ARRAYS[acc])
-        if operand == "bf16":
-            # The matrix unit adds some products of bf16 in pairs: numbers whose sums are exact.
-            a, b = (np.rint(x).astype(np.float32).view(np.uint32) // 0x1_0000 for x in (a, b))
-            c = np.rint(c)
+        if operand in NARROW:
+            # The matrix unit adds products of narrow floats in another order: numbers whose sums are exact.
+            a, b, c = NARROW[operand](np.rint(a)), NARROW[operand](np.rint(b)), np.rint(c)
         a, b = a.astype(ARRAYS[operand]), b.astype(ARRAYS[operand])
         unit, vectors = c.copy(), c.copy()
         mma_kernel(m, n, k, pitches, operand, acc, NATIVE)(unit, a, b)

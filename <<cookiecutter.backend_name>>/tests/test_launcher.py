@@ -12,7 +12,7 @@ import pytest
 from native import NEVER, copying_kernel, counting_kernel
 
 from <<cookiecutter.package_name>>.errors import LaunchError
-from <<cookiecutter.package_name>>.runtime import launcher
+from <<cookiecutter.package_name>>.runtime import reach
 from <<cookiecutter.package_name>>.runtime.array import DeviceArray
 from <<cookiecutter.package_name>>.runtime.loader import LoadError, load_image, undefined_symbols
 from <<cookiecutter.package_name>>.runtime.packing import bfloat16_bits
@@ -128,9 +128,8 @@ def test_addresses_and_objects_with_data_ptr_only() -> None:
 
 
 def test_tensor_elsewhere_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        launcher, "_tensors_may_be_elsewhere", lambda: True
-    )  # as where torch is no CPU-only build
+    # As where torch is no CPU-only build.
+    monkeypatch.setattr(reach, "tensors_may_be_elsewhere", lambda: True)
 
     class Device:
         type = "cuda"

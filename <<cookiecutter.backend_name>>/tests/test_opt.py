@@ -64,3 +64,12 @@ def test_names_for_xdsl_clash_with_nobody() -> None:
     assert list(UNIVERSE.all_dialects) == [BACKEND_NAME]
     assert BACKEND_NAME not in XDSL_UNIVERSE.all_dialects
     assert isinstance(UNIVERSE.all_dialects[BACKEND_NAME](), Dialect)
+
+
+def test_a_python_program_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text("import triton\n")
+    assert cli.main(["opt", str(file)]) == 1
+    assert (
+        "mine.py is a Python program; this reads Triton IR (.ttir) or instructions" in capsys.readouterr().err
+    )

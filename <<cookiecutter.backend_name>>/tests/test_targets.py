@@ -25,6 +25,16 @@ def run(name: str, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+def test_an_unknown_target() -> None:
+    words = "there is no target 'lanes-5'; there are lanes-4, "
+    done = run("lanes-5", str(HERE / "targets.py"))
+    assert done.returncode == 1 and done.stderr.startswith(words)
+    environment = {**os.environ, targets.VARIABLE: "lanes-5"}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(HERE / "test_targets.py")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
+    assert done.returncode and words in done.stderr and "Traceback" not in done.stderr
+
+
 @pytest.mark.skipif(targets.ACTIVE in os.environ, reason="this process is one of the targets already")
 @pytest.mark.parametrize("name", targets.TARGETS)
 def test_target(name: str) -> None:

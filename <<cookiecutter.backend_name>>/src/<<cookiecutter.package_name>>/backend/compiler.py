@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from triton.backends.compiler import BaseBackend, GPUTarget
 
 from ..target import BACKEND_NAME, SCRATCHPAD_BYTES
-from .kinds import EMULATOR
+from .kinds import EMULATOR, kind_of_image
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -83,7 +83,15 @@ class Backend(BaseBackend):
         else:
             stages["llir"] = partial(make_llir, options=options)
             stages[BinaryStage(BINARY_EXT)] = partial(make_object, options=options)
+        stages[BINARY_EXT] = partial(make_known_image, stages[BINARY_EXT])
         call_stages_hook(self, stages, options, language)
+
+
+def make_known_image(stage: Any, module: Any, metadata: dict[str, Any]) -> bytes:
+    """The last stage, whichever it is; the launcher, which is made before the binary is loaded, learns whose it is."""
+    image: bytes = stage(module, metadata)
+    metadata["image_kind"] = kind_of_image(image)
+    return image
 
 
 def least_dot_size(lhs: Any, rhs: Any) -> tuple[int, int, int]:

@@ -14,7 +14,7 @@ from triton.backends.compiler import GPUTarget
 from triton.backends.driver import DriverBase
 
 from ..target import ARCH, BACKEND_NAME, SCRATCHPAD_BYTES
-from .kinds import EMULATOR, PROGRAM_MAGIC, selected_kind
+from .kinds import EMULATOR, REFERENCE, kind_of_image, runtime_of, selected_kind
 
 WARP_SIZE: Final = 32
 """Nominal: a program is one thread of control. Programs that size their work by it find a GPU's value, and what a GPU
@@ -50,10 +50,10 @@ class Utilities:
         ask for). Registers and spills are nominal. Raises LoadError.
 
         A program for the emulator is its own entry point; registers and spills are real."""
-        if image.startswith(PROGRAM_MAGIC):
-            from ..emulator.launcher import load_program
-
-            return load_program(image)
+        kind = kind_of_image(image)
+        if kind != REFERENCE:
+            loaded_elsewhere: tuple[Any, Any, int, int, int] = runtime_of(kind).load(name, image)
+            return loaded_elsewhere
         from ..runtime.loader import load_image
 
         loaded = load_image(image, name)
@@ -137,7 +137,7 @@ class Driver(DriverBase):
         return (0, 0)
 
     def get_active_torch_device(self) -> Any:
-        """``torch.device("cpu")``. Raises InstallationError without torch."""
+        """``torch.device`` of the tensors that kernels take. Raises InstallationError without torch."""
         try:
             import torch
         except ImportError as error:
@@ -147,7 +147,9 @@ class Driver(DriverBase):
                 f"{BACKEND_NAME}: torch is not installed. Install it, or keep data in "
                 "runtime.array.DeviceArray of this package."
             ) from error
-        return torch.device("cpu")
+        from ..runtime.reach import TENSOR_DEVICE
+
+        return torch.device(TENSOR_DEVICE)
 
     def get_device_interface(self) -> Any:
         from ..runtime import benchmark

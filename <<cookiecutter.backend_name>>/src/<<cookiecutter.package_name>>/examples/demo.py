@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from .. import activate
-from ..errors import BackendError
+from ..errors import BackendError, InstallationError
 from ..target import ARCH, BACKEND_NAME, ENV_PREFIX, VENDOR_NAME
 
 SECONDS_A_CASE = 0.4
@@ -138,6 +138,9 @@ def run(arguments: argparse.Namespace) -> int:
             rows.append(
                 Row(case.kernel, case.shape, case.dtype, error, case.tolerance, *fastest(case.run, case.peer))
             )
+        except InstallationError:  # no kernel's fault: the next ones would only repeat it
+            print(flush=True)
+            raise
         except BackendError as problem:
             print("  failed", flush=True)
             failures.append(f"{title}: {problem}")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import ClassVar
 
@@ -50,6 +51,49 @@ class SourceLoc(ParametrizedAttribute):
 
 LOC = "loc"
 """Key in ``op.attributes`` that holds the op's `SourceLoc`."""
+
+
+def place_of(op: Operation) -> str:
+    """`location_of` for any operation, at a price: pure ones carry no location of their own.
+
+    They come after the lines that what they use is from, and before those of what uses them:
+    ``"file:first-last"``. Without either the place is that of the operation around.
+    """
+    own = op.attributes.get(LOC)
+    if isinstance(own, SourceLoc):
+        return str(own)
+    before = _nearest(op, lambda at: [o.owner for o in at.operands if isinstance(o.owner, Operation)])
+    after = _nearest(op, lambda at: [use.operation for result in at.results for use in result.uses])
+    return lines_between(
+        (before.file.data, before.line.data) if before else None,
+        (after.file.data, after.line.data) if after else None,
+    ) or location_of(op)
+
+
+def lines_between(before: tuple[str, int] | None, after: tuple[str, int] | None) -> str:
+    """``"file:first-last"``, or one line where there is one; ``""`` where nothing is known."""
+    first, last = before or after, after or before
+    if first is None or last is None:
+        return ""
+    if (
+        first[0] != last[0] or first[1] >= last[1]
+    ):  # of an inlined function, or around a loop: what uses it counts
+        first = last
+    return f"{first[0]}:{first[1]}" if first == last else f"{first[0]}:{first[1]}-{last[1]}"
+
+
+def _nearest(op: Operation, neighbours: Callable[[Operation], list[Operation]]) -> SourceLoc | None:
+    """The location of the first operation that has one, on a way of `neighbours`."""
+    seen, waiting = {op}, deque([op])
+    while waiting:
+        for found in neighbours(waiting.popleft()):
+            loc = found.attributes.get(LOC)
+            if isinstance(loc, SourceLoc):
+                return loc
+            if found not in seen:
+                seen.add(found)
+                waiting.append(found)
+    return None
 
 
 def location_of(op: Operation | None) -> str:

@@ -9,7 +9,7 @@ the correctly rounded result, since f32 has more than twice their precision).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from xdsl.dialects.builtin import (
     BFloat16Type,
@@ -36,13 +36,16 @@ from ..dialects.tt_types import PointerType
 from ..errors import UnsupportedOperation
 from ..frontend.locations import location_of
 from .builder import Builder
-from .extern_elementwise import lower_extern
+from .extern_elementwise import instruction_of, lower_extern
 from .fused import multiply_add_to_odd
 from .math_ops import MATH_OPS
 
 Values = Sequence[SSAValue]
 Compute = Callable[[Builder, Values], SSAValue]
-CHEAP, SLOW = 1, 12
+CHEAP, SLOW, LONG = 1, 12, 24
+"""Rough counts of instructions. The constants of a `LONG` formula alone take most registers."""
+
+LONG_FORMULAS: Final = frozenset({alu.Erf, alu.Tanh})
 
 
 class Recipe(NamedTuple):
@@ -366,7 +369,12 @@ def extern(op: Operation) -> Recipe:
                 error.message, location=location_of(op), add_support_in=error.add_support_in
             ) from None
 
-    return Recipe(compute, SLOW)
+    return Recipe(compute, cost_of(instruction_of(symbol.data)))
+
+
+def cost_of(instruction: type[Operation] | None) -> int:
+    """The cost of a mathematical function: an instruction, or none."""
+    return LONG if instruction in LONG_FORMULAS else SLOW
 
 
 def multiply_add(op: Operation) -> Recipe:
@@ -434,7 +442,7 @@ ELEMENTWISE: dict[str, Callable[[Operation], Recipe]] = {
     "tt.int_to_ptr": bitcast,
     "tt.ptr_to_int": bitcast,
     "tt.extern_elementwise": extern,
-    **{name: floating(instruction, SLOW) for name, instruction in MATH_OPS.items()},
+    **{name: floating(instruction, cost_of(instruction)) for name, instruction in MATH_OPS.items()},
     "math.absf": floating(alu.AbsF),
     "math.fma": multiply_add,
 }

@@ -8,7 +8,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ..dialects.formula import Formula, Rule, Sink
 from ..dialects.isa import alu
-from ..errors import UnsupportedOperation
+from ..errors import DefinitionError, UnsupportedOperation
 from ..extensions import note
 from .extern_functions import FUNCTIONS
 from .extern_integers import INTEGERS
@@ -71,11 +71,11 @@ RULES: Final[dict[str, Rule]] = {**INTEGERS, **ROUNDING, **FUNCTIONS, **UNITS}
 def lower_function(name: str, lowering: type[Operation] | Rule) -> None:
     """Enter a function for kernels: the instruction that it is, or the rule that makes it of several.
 
-    Raises ValueError if the name is taken.
+    Raises DefinitionError, a ValueError, if the name is taken.
     """
     known = INSTRUCTIONS.get(name, RULES.get(name))
     if name in LIBRARY or (known is not None and _identity(known) != _identity(lowering)):
-        raise ValueError(f"there is a function {name!r} already")
+        raise DefinitionError(f"there is a function {name!r} already")
     if isinstance(lowering, type):
         INSTRUCTIONS[name] = lowering
     else:
@@ -86,6 +86,11 @@ def lower_function(name: str, lowering: type[Operation] | Rule) -> None:
 def _identity(lowering: type[Operation] | Rule) -> tuple[str, str]:
     """The same for a module that is loaded again."""
     return lowering.__module__, lowering.__qualname__
+
+
+def instruction_of(symbol: str) -> type[Operation] | None:
+    """The instruction that function `symbol` is, if it is one."""
+    return INSTRUCTIONS.get(symbol.removeprefix(PREFIX))
 
 
 def lower_extern(symbol: str, args: list[SSAValue], result_type: Attribute, builder: Sink) -> SSAValue:

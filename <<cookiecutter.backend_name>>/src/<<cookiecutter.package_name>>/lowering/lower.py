@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import ArrayAttr, FunctionType, IntegerAttr, ModuleOp
 from xdsl.ir import Block, Operation, Region
 
 from ..dialects.isa import control
+from ..dialects.isa.printing import InstructionModule
 from ..errors import UnsupportedOperation
 from ..frontend.locations import location_of
 from ..target import SCRATCHPAD_BYTES, SCRATCHPAD_OVERFLOWS
@@ -76,7 +77,7 @@ def lower_module(module: ModuleOp, options: LoweringOptions) -> ModuleOp:
     with deep_recursion:
         inline_calls(kernels[0], functions)
         lowered = lower_kernel(kernels[0], options.num_warps * options.warp_size)
-    return ModuleOp([lowered])
+    return InstructionModule([lowered])
 
 
 def name_of(function: Operation) -> str:

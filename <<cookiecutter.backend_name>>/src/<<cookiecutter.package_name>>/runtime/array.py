@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from operator import index
 from typing import Any, overload
 
 import numpy as np
@@ -20,6 +21,17 @@ ALIGNMENT = 64
 """Of every allocation, in bytes: a whole vector register, a whole cache line."""
 
 
+def extents(shape: Any) -> tuple[int, ...]:
+    """A shape as `DeviceArray.empty` takes it: one extent or several. Raises TypeError and ValueError."""
+    try:
+        sizes = (index(shape),) if hasattr(shape, "__index__") else tuple(map(index, shape))
+    except TypeError:
+        raise TypeError(f"a shape is a whole number or a sequence of whole numbers, not {shape!r}") from None
+    if any(size < 0 for size in sizes):
+        raise ValueError(f"a shape cannot have negative extents: {shape!r}")
+    return sizes
+
+
 class DeviceArray:
     """An n-dimensional array in memory that kernels can read and write.
 
@@ -29,7 +41,7 @@ class DeviceArray:
 
     __slots__ = ("_address", "_storage", "dtype", "grad")
 
-    is_cpu = True  # asked for by the launcher where the memory of a tensor may be elsewhere
+    is_cpu = True  # `reach.FLAG`: asked for by the launcher where the memory of a tensor may be elsewhere
     is_cuda = False
     device = BACKEND_NAME
 
@@ -49,7 +61,7 @@ class DeviceArray:
     def empty(shape: int | Sequence[int], dtype: object = "float32") -> DeviceArray:
         """Contiguous, `ALIGNMENT`-aligned, contents undefined. ``dtype`` as for `dtype_of`."""
         kind = dtype_of(dtype)
-        dimensions = (shape,) if isinstance(shape, int) else tuple(shape)
+        dimensions = extents(shape)
         size = math.prod(dimensions) * kind.itemsize
         memory = np.empty(size + ALIGNMENT, np.uint8)
         start = -memory.__array_interface__["data"][0] % ALIGNMENT

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import ctypes
 import struct
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from ..backend.kinds import EMULATOR
+from ..backend.kinds import REFERENCE, runtime_of
 from ..compat import hook_chain_type
 from ..errors import BackendError, LaunchError
 from ..target import BACKEND_NAME
+from . import reach
 from .packing import FORMATS, Signature, bfloat16_bits, convert_all, fast_expression, read_signature
 from .pool import OUT_OF_MEMORY, run_function, thread_count
 
@@ -64,15 +64,15 @@ def make_launcher(src: Any, metadata: Any) -> Callable[..., None]:
     parameter of the kernel, constexprs included. It returns when the grid has run. It raises LaunchError for arguments
     that do not fit, DeviceAssertion if a program trapped, MemoryError if there is no memory for workspaces.
     """
-    if getattr(metadata, "device_kind", "") == EMULATOR:
-        from ..emulator.launcher import make_emulator_launcher
-
-        return make_emulator_launcher(src, metadata)
+    kind = getattr(metadata, "image_kind", REFERENCE)
+    if kind != REFERENCE:
+        launch: Callable[..., None] = runtime_of(kind).make_launcher(src, metadata)
+        return launch
     signature = read_signature(src.signature)
     _check_parameter_count(signature, metadata)
     cooperative = bool(getattr(metadata, "launch_cooperative_grid", False))
     layout = struct.Struct(HEADER + "".join(FORMATS[parameter.kind] for _, parameter in signature.slots))
-    check_device = _tensors_may_be_elsewhere()
+    check_device = reach.tensors_may_be_elsewhere()
     values = (
         fast_expression(f"a{leaf}", parameter, check_device=check_device)
         for leaf, parameter in signature.slots
@@ -86,7 +86,7 @@ def make_launcher(src: Any, metadata: Any) -> Callable[..., None]:
         cooperative=int(cooperative),
         values="".join(f", {value}" for value in values),
     )
-    careful = _Careful(signature, layout, int(metadata.scratch_bytes), cooperative, pace)
+    careful = _Careful(str(metadata.name), signature, layout, int(metadata.scratch_bytes), cooperative, pace)
     namespace: dict[str, Any] = {
         "pack": layout.pack,
         "pack_carefully": careful.pack,
@@ -98,7 +98,7 @@ def make_launcher(src: Any, metadata: Any) -> Callable[..., None]:
         "bfloat16_bits": bfloat16_bits,
     }
     exec(compile(source, f"<{BACKEND_NAME} launcher of {metadata.name}>", "exec"), namespace)
-    launch: Callable[..., None] = namespace["launch"]
+    launch = namespace["launch"]
     return launch
 
 
@@ -112,19 +112,6 @@ def _check_parameter_count(signature: Signature, metadata: Any) -> None:
             f"({', '.join(expected)}), but its signature gives {len(signature.slots)} ({ours}): teach "
             f"{__name__.rpartition('.')[0]}.packing the difference"
         )
-
-
-def _tensors_may_be_elsewhere() -> bool:
-    """Whether an argument could be a tensor in another device's memory: not if torch is a CPU-only build without a
-    device of some package's own."""
-    torch = sys.modules.get("torch")
-    if torch is None:
-        return True  # it may be imported later
-    version = getattr(torch, "version", None)
-    if any(getattr(version, name, None) is not None for name in ("cuda", "hip", "xpu")):
-        return True
-    current = getattr(getattr(torch, "accelerator", None), "current_accelerator", None)
-    return current is not None and current() is not None
 
 
 def _cooperative_threads(total: int) -> int:
@@ -141,21 +128,25 @@ class _Careful:
 
     def __init__(
         self,
+        kernel: str,
         signature: Signature,
         layout: struct.Struct,
         scratch_bytes: int,
         cooperative: bool,
         pace: ctypes.c_uint64,
     ) -> None:
+        self.kernel = kernel
         self.signature = signature
         self.layout = layout
         self.scratch_bytes = scratch_bytes
         self.cooperative = cooperative
         self.pace = pace  # the generated code has only its address
 
-    def pack(self, function: int, grid: Sequence[Any], args: Sequence[Any], error: Exception) -> bytes:
+    def pack(self, function: Any, grid: Sequence[Any], args: Sequence[Any], error: Exception) -> bytes:
         if isinstance(error, BackendError):
             raise error
+        if not isinstance(function, int):
+            raise wrong_image(self.kernel, function, "an address of code")
         values = convert_all(args, self.signature)
         sizes = [_grid_size(axis, size) for axis, size in zip("xyz", grid, strict=True)]
         total = sizes[0] * sizes[1] * sizes[2]
@@ -175,6 +166,15 @@ class _Careful:
             0,
         )
         return self.layout.pack(*header, *values)
+
+
+def wrong_image(kernel: str, function: Any, expected: str) -> LaunchError:
+    """The error where the binary that was loaded is not the one for which the launcher was made."""
+    return LaunchError(
+        f"{BACKEND_NAME}: kernel {kernel}: load_binary gave an object of type {type(function).__name__}, and the "
+        f"launcher takes {expected}: the binary is for another device than its metadata say (an old override file?), "
+        "or load_binary and launcher_cls of backend/driver.py were not changed together"
+    )
 
 
 def _grid_size(axis: str, size: Any) -> int:

@@ -9,13 +9,27 @@ import os
 import struct
 import weakref
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from ..errors import BackendError
 from ..target import BACKEND_NAME
 from . import elf
 
+if TYPE_CHECKING:  # making a protocol takes longer than all else in this file
+
+    class Code(Protocol):
+        """What `elf.link` gives, or LLVM."""
+
+        def close(self) -> None:
+            """Free it. Once."""
+
+        def detach(self) -> None:
+            """Do not free it, whatever happens to this object."""
+
+
 _library_numbers = itertools.count()
+
+ELF_MAGIC: Final = b"\x7fELF"
 
 
 class LoadError(BackendError, RuntimeError):
@@ -41,16 +55,6 @@ class LoadedImage:
         """Leave the code in memory even when Python shuts down: threads may still be running it then."""
         self._free.detach()
         self._code.detach()
-
-
-class Code(Protocol):
-    """What `elf.link` gives, or LLVM."""
-
-    def close(self) -> None:
-        """Free it. Once."""
-
-    def detach(self) -> None:
-        """Do not free it, whatever happens to this object."""
 
 
 def load_image(image: bytes, *symbols: str) -> LoadedImage:
@@ -126,6 +130,12 @@ def _missing(symbols: Sequence[str], missing: Sequence[str]) -> str:
 
 
 def _explain(image: bytes, symbols: Sequence[str], error: RuntimeError) -> str:
+    if image and not ELF_MAGIC.startswith(image[:4]):
+        return (
+            f"{BACKEND_NAME}: the binary of {', '.join(symbols)} begins with {image[:4]!r}, which no device here "
+            "knows. Either it is damaged (delete it from the cache folder, or set TRITON_ALWAYS_COMPILE=1 once), or it "
+            "is for a device that RUNTIMES in backend/kinds.py does not list yet"
+        )
     try:
         undefined = undefined_symbols(image)
     except (struct.error, ValueError, IndexError):

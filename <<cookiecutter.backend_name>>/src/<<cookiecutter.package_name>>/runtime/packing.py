@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from ..errors import LaunchError
+from . import reach
 
 POINTER: Final = "pointer"
 
@@ -130,7 +131,7 @@ def fast_expression(variable: str, parameter: Parameter, *, check_device: bool) 
     if parameter.kind == POINTER:
         # An attribute that is not there, an unknown device and a null address end up in `convert`.
         address = f"({value}.data_ptr() or REFUSE)"
-        return f"({address} if {value}.is_cpu else REFUSE)" if check_device else address
+        return f"({address} if {value}.{reach.FLAG} else REFUSE)" if check_device else address
     if parameter.kind == "bf16":
         return f"bfloat16_bits({value})"
     return value
@@ -173,12 +174,7 @@ def _address(value: Any, parameter: Parameter) -> int:
         raise LaunchError(
             f"parameter {parameter.path}: expected a tensor (something with data_ptr()), got {_what(value)}"
         )
-    device: Any = getattr(value, "device", "cpu")
-    if getattr(device, "type", "cpu") != "cpu":
-        raise LaunchError(
-            f"parameter {parameter.path}: the tensor is on device {str(device)!r}, whose memory this "
-            "device cannot reach: move it with .cpu(), or select that device's driver"
-        )
+    reach.check(value, parameter.path)
     address = int(data_ptr())
     if address == 0 and _elements(value):
         raise LaunchError(

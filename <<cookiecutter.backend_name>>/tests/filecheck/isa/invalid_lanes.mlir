@@ -32,6 +32,36 @@
 
 // -----
 
+%i = "test.op"() : () -> (vector<8xi32>)
+// CHECK: Operation does not verify: a table has 2, 4, 8, 16, 32 elements, not 3
+%r = <<cookiecutter.backend_name>>.lookup %i, [0, 1, 2] : vector<8xi32> -> vector<8xf32>
+
+// -----
+
+%i = "test.op"() : () -> (vector<8xi32>)
+// CHECK: Operation does not verify: -1 are not the bits of an element of vector<8xf32>
+%r = <<cookiecutter.backend_name>>.lookup %i, [-1, 1] : vector<8xi32> -> vector<8xf32>
+
+// -----
+
+%i = "test.op"() : () -> (vector<8xi64>)
+// CHECK: Operation does not verify: the index must be i32, not vector<8xi64>
+%r = <<cookiecutter.backend_name>>.lookup %i, [0, 1] : vector<8xi64> -> vector<8xf32>
+
+// -----
+
+%i = "test.op"() : () -> (vector<8xi32>)
+// CHECK: Operation does not verify: the result must be f32 or i32, not vector<8xf64>
+%r = <<cookiecutter.backend_name>>.lookup %i, [0, 1] : vector<8xi32> -> vector<8xf64>
+
+// -----
+
+%i = "test.op"() : () -> (vector<8xi32>)
+// CHECK: Operation does not verify: the result must have 8 lanes, as vector<8xi32> has, not vector<4xf32>
+%r = <<cookiecutter.backend_name>>.lookup %i, [0, 1] : vector<8xi32> -> vector<4xf32>
+
+// -----
+
 %v = "test.op"() : () -> (vector<8xf32>)
 // CHECK: Operation does not verify: the operand must be a scalar, not vector<8xf32>
 %r = <<cookiecutter.backend_name>>.splat %v : vector<8xf32> -> vector<8xf32>

@@ -39,8 +39,8 @@
 // -----
 
 %l = "test.op"() : () -> (i64)
-// CHECK: Operation does not verify: the types must be one of f32 -> f32, {{.*}}, not f16 -> f32
-<<cookiecutter.backend_name>>.mma %l, %l, %l tile(1, 1, 8) pitch(8, 8, 8) : f16 -> f32
+// CHECK: Operation does not verify: the types must be one of f32 -> f32, {{.*}}, not f16 -> f64
+<<cookiecutter.backend_name>>.mma %l, %l, %l tile(1, 1, 8) pitch(8, 8, 8) : f16 -> f64
 
 // -----
 

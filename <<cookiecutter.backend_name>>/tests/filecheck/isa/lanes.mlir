@@ -19,6 +19,8 @@
 %r100 = <<cookiecutter.backend_name>>.splat %f : f32 -> vector<8xf32>
 // CHECK: {{%[a-z0-9]+}} = <<cookiecutter.backend_name>>.lanes {{\[}}0, 1, 2, 3] : vector<4xi32>
 %r101 = <<cookiecutter.backend_name>>.lanes [0, 1, 2, 3] : vector<4xi32>
+// CHECK: {{%[a-z0-9]+}} = <<cookiecutter.backend_name>>.lookup {{%[a-z0-9]+}}, {{\[}}1065353216, 0] : vector<4xi32> -> vector<4xf32>
+%r106 = <<cookiecutter.backend_name>>.lookup %r101, [1065353216, 0] : vector<4xi32> -> vector<4xf32>
 // CHECK: {{%[a-z0-9]+}} = <<cookiecutter.backend_name>>.extract {{%[a-z0-9]+}}{{\[}}3] : vector<4xf32> -> f32
 %r102 = <<cookiecutter.backend_name>>.extract %v[3] : vector<4xf32> -> f32
 // CHECK: {{%[a-z0-9]+}} = <<cookiecutter.backend_name>>.shuffle {{%[a-z0-9]+}}, {{%[a-z0-9]+}}, {{\[}}7, 0, -1, 3] : vector<4xf32> -> vector<4xf32>

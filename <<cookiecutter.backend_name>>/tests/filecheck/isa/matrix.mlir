@@ -11,3 +11,5 @@
 <<cookiecutter.backend_name>>.mma %c, %a, %b tile(1, 1, 4) pitch(8, 8, 8) : i8 -> i32
 // CHECK: <<cookiecutter.backend_name>>.mma {{%[a-z0-9]+}}, {{%[a-z0-9]+}}, {{%[a-z0-9]+}} tile(1, 1, 4) pitch(4, 1, 1) : bf16 -> f32
 <<cookiecutter.backend_name>>.mma %c, %a, %b tile(1, 1, 4) pitch(4, 1, 1) : bf16 -> f32
+// CHECK: <<cookiecutter.backend_name>>.mma {{%[a-z0-9]+}}, {{%[a-z0-9]+}}, {{%[a-z0-9]+}} tile(1, 1, 4) pitch(4, 1, 1) : f16 -> f32
+<<cookiecutter.backend_name>>.mma %c, %a, %b tile(1, 1, 4) pitch(4, 1, 1) : f16 -> f32

@@ -41,6 +41,6 @@ def run_rotary(x: Array, cos: Array, sin: Array, out: Array) -> Array:
 def run_embedding(tokens: Array, table: Array, out: Array) -> Array:
     """Row ``tokens[i]`` of ``table`` for each i."""
     count, width = tokens.numel(), table.shape[1]
-    block = triton.next_power_of_2(width)
-    embedding[(triton.cdiv(count, 16),)](tokens, table, out, count, width, TOKENS=16, BLOCK=block)
+    block, rows = triton.next_power_of_2(width), 4  # a few, so that the first-level cache holds them
+    embedding[(triton.cdiv(count, rows),)](tokens, table, out, count, width, TOKENS=rows, BLOCK=block)
     return out

@@ -10,6 +10,7 @@ from ...frontend.locations import SourceLoc
 from ...target import BACKEND_NAME
 from . import alu, control, convert, lanes, matrix, memory
 from .base import Instruction
+from .definitions import check_instructions
 
 FAMILIES = (alu, convert, lanes, memory, matrix, control)
 
@@ -19,6 +20,8 @@ INSTRUCTIONS: tuple[type[Operation], ...] = tuple(
     for item in vars(family).values()
     if isinstance(item, type) and issubclass(item, Instruction) and "name" in vars(item)
 )
+
+check_instructions(INSTRUCTIONS)
 
 ATTRIBUTES: tuple[type[Attribute], ...] = (SourceLoc, alu.Predicate)
 
