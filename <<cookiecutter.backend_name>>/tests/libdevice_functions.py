@@ -13,13 +13,6 @@ from <<cookiecutter.package_name>>.lowering.extern_elementwise import lower_exte
 
 RNG = np.random.default_rng(5)
 
-UNSUPPORTED = {
-    ("fma_rd", "ddd>d"): "the exact sum needs three numbers",
-    ("fma_ru", "ddd>d"): "the exact sum needs three numbers",
-    ("fma_rz", "ddd>d"): "the exact sum needs three numbers",
-}
-"""What is refused, and the reason that the error gives. This may only shrink."""
-
 SIGNATURES = [
     (name, signature)
     for signatures, names in libdevice.SIGNATURES.items()

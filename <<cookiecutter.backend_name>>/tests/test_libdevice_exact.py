@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from lane_functions import MEMORY
-from libdevice_functions import BITS, RNG, SIGNATURES, UNSUPPORTED, arity, function, integers, numbers
+from libdevice_functions import BITS, RNG, SIGNATURES, arity, function, integers, numbers
 
 INF, NAN = math.inf, math.nan
 
@@ -52,8 +52,6 @@ EXACT: dict[str, Callable[..., Fraction | None]] = {
 def test_arithmetic_with_directed_rounding(operation: str, mode: str, letter: str) -> None:
     name = f"{operation}_{mode}"
     signature = f"{letter * arity(name)}>{letter}"
-    if (name, signature) in UNSUPPORTED:
-        pytest.skip(f"refused: {UNSUPPORTED[name, signature]}")
     inputs = [numbers(letter, 500) for _ in range(arity(name))]
     size = min(map(len, inputs))
     inputs = [column[:size] for column in inputs]
@@ -72,6 +70,30 @@ def test_arithmetic_with_directed_rounding(operation: str, mode: str, letter: st
             assert value == rounded(exact, mode, letter), f"{name}{tuple(operands)}: {exact}"
             checked += 1
     assert checked > 900
+
+
+@pytest.mark.parametrize("letter", ["f", "d"])
+@pytest.mark.parametrize("mode", ["rd", "ru", "rz"])
+def test_multiply_add_where_it_cancels(mode: str, letter: str) -> None:
+    """c is about -a * b, or far from it, at every size of either; a * b and the sum may leave the format."""
+    count, (_, least, greatest), dtype = 6000, BITS[letter], MEMORY[letter]
+    exponents = RNG.integers(least, greatest, (2, count)) // 2
+    a, b = (np.ldexp(RNG.uniform(-2, 2, count), each).astype(dtype) for each in exponents)
+    b[::7], a[::11] = RNG.choice([0, np.finfo(dtype).tiny, np.finfo(dtype).smallest_subnormal, 1, 3]), 0.75
+    with np.errstate(over="ignore"):
+        c = -a * b
+        off = np.ldexp(RNG.choice([0, 1, -1], count), RNG.integers(-110, 10, count))
+        c += (c * off).astype(dtype)
+        far = RNG.random(count) < 0.3
+        c[far] = np.ldexp(RNG.choice([1, -1, 1.5], count), RNG.integers(least - 20, greatest, count))[far]
+    c = np.where(np.isfinite(c), c, 1).astype(dtype)
+    got = function(f"fma_{mode}", f"{letter * 3}>{letter}")(a, b, c)
+    for value, *operands in zip(got.tolist(), a.tolist(), b.tolist(), c.tolist(), strict=True):
+        exact = EXACT["fma"](*map(Fraction, operands))
+        if exact:
+            assert value == rounded(exact, mode, letter), f"fma_{mode}{tuple(operands)}: {exact}"
+        elif any(operands):
+            assert math.copysign(1, value) == (-1 if mode == "rd" else 1) or 0 in operands
 
 
 @pytest.mark.parametrize("letter", ["f", "d"])
@@ -126,6 +148,19 @@ def test_directed_rounding_at_the_limits(letter: str) -> None:
             ((INF, -1.0), -INF),
         ],
         "mul_ru": [((big, 2.0), INF), ((big, -2.0), -big), ((0.0, 3.0), 0.0)],
+        "fma_rd": [
+            ((1.0, 1.0, -1.0), -0.0),
+            ((0.0, 1.0, 0.0), 0.0),
+            ((0.0, -1.0, 0.0), -0.0),
+            ((big, big, 0.0), big),
+            ((big, -big, big), -INF),
+            ((INF, 1.0, -INF), NAN),
+            ((INF, 0.0, 1.0), NAN),
+            ((NAN, 1.0, 1.0), NAN),
+            ((1.0, 1.0, INF), INF),
+        ],
+        "fma_ru": [((big, big, -big), INF), ((big, -big, -big), -big), ((2.0, 2.0, -4.0), 0.0)],
+        "fma_rz": [((big, big, big), big), ((-big, big, 1.0), -big), ((-0.0, 1.0, -0.0), -0.0)],
         "div_rz": [
             ((big, 0.5), big),
             ((1.0, 0.0), INF),

@@ -16,7 +16,6 @@ from xdsl.ir import Attribute, SSAValue
 from ..dialects.formula import F32, F64, I32, I64, Formula, Rule, unary
 from ..dialects.isa import alu, convert
 from ..dialects.isa.base import element_of
-from ..errors import UnsupportedOperation
 
 
 class Exact(NamedTuple):
@@ -50,7 +49,10 @@ def round_exact(f: Formula, exact: Exact, mode: str, element: Attribute) -> SSAV
     if mode == "rd" and exact.zero is not None:
         zero = f(alu.CopySign, f(alu.MulF, exact.zero, 0.0), exact.zero)
         zero = f.narrow(zero) if element == F32 else zero
-        result = f.select(f.compare("oeq", s, 0.0), zero, result)
+        is_zero = f.compare("oeq", s, 0.0)
+        if exact.tail is not None:
+            is_zero = f(alu.And, is_zero, f.compare("oeq", exact.tail, 0.0))
+        result = f.select(is_zero, zero, result)
     return result
 
 
@@ -72,24 +74,30 @@ def _neighbour(f: Formula, t: SSAValue, mode: str, above: SSAValue, below: SSAVa
 # --- exact results -----------------------------------------------------------------------------------------
 
 
-def _sum(f: Formula, a: SSAValue, b: SSAValue) -> Exact:
-    """a + b of f64 numbers."""
+def _two_sum(f: Formula, a: SSAValue, b: SSAValue) -> tuple[SSAValue, SSAValue]:
+    """a + b of f64 numbers, and what its rounding left out."""
     s = f(alu.AddF, a, b)
     shift = f(alu.SubF, s, a)
-    tail = f(alu.AddF, f(alu.SubF, a, f(alu.SubF, s, shift)), f(alu.SubF, b, shift))
-    # The sign bit of either, over all bits of a number: 0 + 0 is +0 only if both are.
-    zero = f.bits(f(alu.Or, f.bits(a, I64), f.bits(b, I64)), F64)
-    return Exact(s, tail, zero)
+    return s, f(alu.AddF, f(alu.SubF, a, f(alu.SubF, s, shift)), f(alu.SubF, b, shift))
 
 
-def _overflowed_sum(f: Formula, a: SSAValue, b: SSAValue) -> Exact:
-    """`_sum` where it may overflow: the tail then points back from infinity."""
-    exact = _sum(f, a, b)
+def _sum(f: Formula, a: SSAValue, b: SSAValue) -> Exact:
+    """a + b of f64 numbers."""
+    return Exact(*_two_sum(f, a, b), _either_sign(f, a, b))
+
+
+def _either_sign(f: Formula, a: SSAValue, b: SSAValue) -> SSAValue:
+    """The sign bit of either, over all bits of a number: 0 + 0 is +0 only if both are."""
+    return f.bits(f(alu.Or, f.bits(a, I64), f.bits(b, I64)), F64)
+
+
+def _back_from_infinity(f: Formula, exact: Exact, *operands: SSAValue) -> Exact:
+    """`exact` of operands that may overflow: the tail then points back."""
     assert exact.tail is not None
-    finite = f(alu.And, *(f.compare("olt", f(alu.AbsF, x), INFINITY) for x in (a, b)))
-    infinite = f.compare("oeq", f(alu.AbsF, exact.nearest), INFINITY)
-    tail = f.select(f(alu.And, finite, infinite), f(alu.NegF, exact.nearest), exact.tail)
-    return exact._replace(tail=tail)
+    overflows = f.compare("oeq", f(alu.AbsF, exact.nearest), INFINITY)
+    for x in operands:
+        overflows = f(alu.And, overflows, f.compare("olt", f(alu.AbsF, x), INFINITY))
+    return exact._replace(tail=f.select(overflows, f(alu.NegF, exact.nearest), exact.tail))
 
 
 INFINITY: Final = float("inf")
@@ -114,6 +122,44 @@ def _remainder(f: Formula, x: SSAValue, y: SSAValue, z: SSAValue) -> SSAValue:
 def _product(f: Formula, a: SSAValue, b: SSAValue) -> Exact:
     p = f(alu.MulF, a, b)
     return Exact(p, f(alu.NegF, _remainder(f, a, b, p)))
+
+
+def _multiply_add(f: Formula, a: SSAValue, b: SSAValue, c: SSAValue) -> Exact:
+    """a * b + c of f64 numbers.
+
+    The error of a fused multiply-add is the sum of two numbers, the larger of which has its sign (Boldo and Muller,
+    "Exact and approximated error of the FMA", 2011). All is scaled so that it neither overflows nor underflows;
+    a product or a summand that is too small for that beside the other counts as a small number of its sign.
+    """
+    t, product = f(alu.Fma, a, b, c), f(alu.MulF, a, b)
+    larger = f(alu.MaxNum, f(alu.AbsF, product), f(alu.AbsF, c))
+    tiny, huge = f.compare("olt", larger, 2.0**-900), f.compare("ogt", larger, 2.0**900)
+    up = f.select(tiny, f.const(SCALE, t.type), 1.0)
+    down = f.select(huge, f.const(2.0**-64, t.type), 1.0)
+
+    def scaled(x: SSAValue) -> SSAValue:
+        return f(alu.MulF, f(alu.MulF, f(alu.MulF, x, up), up), down)
+
+    swap = f.compare("ogt", f(alu.AbsF, a), f(alu.AbsF, b))
+    small, large = f.select(swap, b, a), f.select(swap, a, b)
+    x, y, z = f(alu.MulF, f(alu.MulF, small, up), up), f(alu.MulF, large, down), scaled(c)
+    least = f.const(2.0**-960, t.type)
+
+    def at_least(x: SSAValue, where: SSAValue) -> SSAValue:
+        return f.select(
+            f(alu.And, where, f.compare("olt", f(alu.AbsF, x), least)), f(alu.CopySign, least, x), x
+        )
+
+    z = at_least(z, f(alu.And, huge, f.compare("one", c, 0.0)))
+    high = f(alu.MulF, x, y)
+    low = f(alu.Fma, x, y, f(alu.NegF, high))
+    beside = f(alu.And, f.compare("one", z, 0.0), f.compare("one", small, 0.0))
+    low = f.select(f(alu.And, beside, f.compare("olt", f(alu.AbsF, high), least)), 0.0, low)
+    high = at_least(high, beside)
+    first, first_left = _two_sum(f, z, low)
+    second, second_left = _two_sum(f, high, first)
+    tail = f(alu.AddF, f(alu.AddF, f(alu.SubF, second, scaled(t)), second_left), first_left)
+    return _back_from_infinity(f, Exact(t, tail, _either_sign(f, product, c)), a, b, c)
 
 
 def _quotient(f: Formula, a: SSAValue, b: SSAValue) -> Exact:
@@ -147,7 +193,9 @@ def _add(mode: str, *, subtract: bool) -> Rule:
     def rule(f: Formula, a: SSAValue, b: SSAValue) -> SSAValue:
         element = element_of(a.type)
         wide = _wide(f, (a, f(alu.NegF, b) if subtract else b))
-        exact = _sum(f, *wide) if element == F32 else _overflowed_sum(f, *wide)
+        exact = _sum(f, *wide)
+        if element != F32:
+            exact = _back_from_infinity(f, exact, *wide)
         return round_exact(f, exact, mode, element)
 
     return rule
@@ -185,13 +233,9 @@ def _square_root(mode: str) -> Rule:
 def _fused(mode: str) -> Rule:
     def rule(f: Formula, a: SSAValue, b: SSAValue, c: SSAValue) -> SSAValue:
         element = element_of(a.type)
-        if element != F32:
-            raise UnsupportedOperation(
-                f"libdevice.fma_{mode} on fp64 (the exact sum needs three numbers): use fma, or fp32",
-                add_support_in="lowering/extern_rounding.py",
-            )
         x, y, z = _wide(f, (a, b, c))
-        return round_exact(f, _sum(f, f(alu.MulF, x, y), z), mode, element)
+        exact = _sum(f, f(alu.MulF, x, y), z) if element == F32 else _multiply_add(f, x, y, z)
+        return round_exact(f, exact, mode, element)
 
     return rule
 
