@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import triton
 import triton.language as tl
+from triton import knobs
+from triton.runtime import driver
 
 from .arrays import Array, empty
 
@@ -19,13 +21,32 @@ CONFIGS = [
 
 
 def worth_trying(configs: list[triton.Config], arguments: dict[str, Any], **_: Any) -> list[triton.Config]:
-    """Tiles more than half of which is inside of the matrices, along each dimension; the smallest in any case."""
+    """Tiles more than half of which is inside of the matrices, along each dimension, and whose operands the device's
+    fast memory holds; the smallest in any case."""
+    fast = fast_memory()
     smallest, *larger = configs
     return [smallest] + [
         config
         for config in larger
-        if all(config.kwargs[f"BLOCK_{length.upper()}"] < 2 * arguments[length] for length in ("m", "n", "k"))
+        if operand_bytes(config, arguments["a"].element_size()) <= fast
+        and all(
+            config.kwargs[f"BLOCK_{length.upper()}"] < 2 * arguments[length] for length in ("m", "n", "k")
+        )
     ]
+
+
+def fast_memory() -> float:
+    """Bytes of the device's; Triton's interpreter, which needs no device, has no limit."""
+    if knobs.runtime.interpret:
+        return float("inf")
+    device = driver.active
+    return float(device.utils.get_device_properties(device.get_current_device())["max_shared_mem"])
+
+
+def operand_bytes(config: triton.Config, size: int) -> int:
+    """What the tiles of ``a`` and ``b`` take that are on their way at once, with elements of ``size`` bytes."""
+    block = config.kwargs
+    return int(config.num_stages * block["BLOCK_K"] * (block["BLOCK_M"] + block["BLOCK_N"]) * size)
 
 
 @triton.jit
