@@ -49,6 +49,15 @@ def library(x, y, whole, N: tl.constexpr):
     tl.store(whole + i, popc(number) + mulhi(number, number) + popc(tl.full((), 255, tl.int32)))
 
 
+@triton.jit
+def behind_a_sum(x, y, N: tl.constexpr):
+    """Triton's interpreter exchanges functions of ``triton.language`` for a call of one that is itself a kernel's."""
+    i = tl.arange(0, N)
+    value = tl.load(x + i)
+    total = tl.sum(value, 0)
+    tl.store(y + i, activation(value, "silu") + pow(tl.abs(value), 1.5) + shift(value, 1, 0, 0) + total * 0)
+
+
 def results() -> dict[str, np.ndarray]:
     found = {}
     x = torch.from_numpy(np.random.default_rng(0).standard_normal((8, 256)).astype(np.float32))
@@ -67,6 +76,9 @@ def results() -> dict[str, np.ndarray]:
         y = torch.empty_like(x)
         move[(1,)](x, y, by, axis, 8, 256)
         found[f"shift {by} {axis}"] = y.numpy()
+    y = torch.empty(1024)
+    behind_a_sum[(1,)](x, y, 1024)
+    found["sum.library"] = y.numpy()
     y, whole = torch.empty(1024), torch.empty(1024, dtype=torch.int32)
     library[(1,)](x, y, whole, 1024)
     return {**found, "library": y.numpy(), "integers": whole.numpy()}

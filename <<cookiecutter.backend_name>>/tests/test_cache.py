@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import pathlib
+import shutil
 import sys
 from typing import Any
 
@@ -114,6 +115,32 @@ def test_a_file_that_cannot_be_written_leaves_nothing(
     with pytest.raises(CacheFolderError, match="Is a directory"):
         cache.put(b"bytes", "b.obj")
     assert sorted(path.name for path in (tmp_path / "key").iterdir()) == ["a.obj", "a.ttir", "b.obj"]
+
+
+def test_the_cache_is_emptied_while_a_kernel_compiles(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder is there when compiling begins; Triton's own manager makes it again, too."""
+    from <<cookiecutter.package_name>>.backend.cache_manager import KernelCache
+
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "cache"))
+    cache = KernelCache("key")
+    shutil.rmtree(tmp_path / "cache")
+    assert pathlib.Path(cache.put(b"bytes", "a.obj")).read_bytes() == b"bytes"
+
+
+def test_an_interruption_leaves_nothing(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from <<cookiecutter.package_name>>.backend import cache_manager
+
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
+    cache = cache_manager.KernelCache("key")
+    monkeypatch.setattr(cache_manager.os, "replace", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        cache.put(b"bytes", "a.obj")
+    assert not list((tmp_path / "key").iterdir())
 
 
 OVERRIDE = f"""

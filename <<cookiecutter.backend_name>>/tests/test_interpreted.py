@@ -43,7 +43,7 @@ def run(file: Path, **environment: str) -> Any:
 def test_same_results(tmp_path: Path) -> None:
     compiled = run(tmp_path / "compiled.npz", TRITON_DEFAULT_BACKEND=BACKEND_NAME, TRITON_INTERPRET="0")
     interpreted = run(tmp_path / "interpreted.npz", TRITON_INTERPRET="1")
-    assert len(compiled.files) == 31
+    assert len(compiled.files) == 32
     for name in compiled.files:
         close = TOLERANCES.get(name.split(".")[-1], EXACT)
         np.testing.assert_allclose(interpreted[name], compiled[name], err_msg=name, **close)

@@ -22,11 +22,18 @@ from <<cookiecutter.package_name>>.backend.options import Options
 from <<cookiecutter.package_name>>.dialects.isa import INSTRUCTIONS, ISA, control, lanes
 from <<cookiecutter.package_name>>.dialects.isa.base import Instruction
 from <<cookiecutter.package_name>>.dialects.isa.printing import InstructionModule, InstructionPrinter, _parts
+from <<cookiecutter.package_name>>.frontend.locations import SourceLoc
 from <<cookiecutter.package_name>>.frontend.ttir_parser import parse_ttir
 from <<cookiecutter.package_name>>.lowering import lower_module
 from <<cookiecutter.package_name>>.target import BACKEND_NAME
 
 SAMPLES = sorted((Path(__file__).parent / "filecheck" / "isa").glob("[!i]*.mlir"))
+KERNEL_WITH_TRAP = f"""
+{BACKEND_NAME}.kernel @k() attributes {{scratch_bytes = 0 : i64,
+    traps = [["assert", "\\C4\\8D \\22", "/\\C4\\8D/k.py", #builtin.int<7>]]}} {{
+  {BACKEND_NAME}.return
+}}
+"""
 LEFT_TO_XDSL = {"kernel", "math", "print"}
 """A syntax of their own, or operands that may be many."""
 
@@ -68,6 +75,26 @@ def test_kernels(name: str, locations: bool) -> None:
 
 def test_what_is_left_to_xdsl() -> None:
     assert {cls.name.partition(".")[2] for cls in INSTRUCTIONS if _parts(cls) is None} == LEFT_TO_XDSL
+
+
+@pytest.mark.parametrize(
+    "name", ["plain", 'quo"te', "back\\slash", "two\nlines", "\tč芯😀", 'loc("x")', "\x01"]
+)
+def test_odd_names_of_files(name: str) -> None:
+    """They come back from the text as they were."""
+    constant = lanes.Const.create(result_types=[i64], properties={"value": IntegerAttr(3, i64)})
+    constant.attributes["loc"] = SourceLoc.of(name, 1, 2)
+    module = ModuleOp([constant])
+    assert fast(module) == slow(module)
+    assert parsed(fast(module)).is_structurally_equivalent(module)
+
+
+def test_messages_that_are_not_ascii() -> None:
+    text = KERNEL_WITH_TRAP
+    module = parsed(text)
+    module.verify()
+    assert "\\C4\\8D" in fast(module)
+    assert parsed(fast(module)).is_structurally_equivalent(module)
 
 
 def test_other_attributes_and_names() -> None:

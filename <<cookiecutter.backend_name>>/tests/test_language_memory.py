@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import triton
 import triton.language as tl
-from harness import Typed, launch, random
+from harness import Typed, bf16, bf16_bits, launch, random
 
 DTYPES = ["int8", "int16", "int32", "int64", "float16", "float32", "float64"]
 
@@ -376,3 +376,48 @@ def test_transposing_copy(shape: tuple[int, int], dtype: str) -> None:
     x, out = random(shape, dtype), np.zeros((columns, rows), dtype)
     launch(uneven_tile, (triton.cdiv(rows, 16), triton.cdiv(columns, 32)), x, out, rows, columns, R=16, C=32)
     np.testing.assert_array_equal(out, x.T)
+
+
+@triton.jit
+def store_one_lane(x, out, N: tl.constexpr, LANE: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(out + i, tl.load(x + i).to(out.dtype.element_ty), mask=i == LANE)
+
+
+@triton.jit
+def store_one_lane_where_it_is_known(x, out, n, N: tl.constexpr):
+    i = tl.arange(0, N)
+    values = tl.load(x + i)
+    if n == 1:
+        tl.store(out + i, (values + tl.sum(values, 0)).to(out.dtype.element_ty), mask=i < n)
+
+
+@pytest.mark.parametrize("lanes", [2, 4, 8, 16, 32, 64, 128, 256])
+@pytest.mark.parametrize(
+    "dtypes", [("int64", "int8"), ("int32", "int8"), ("int32", "int16"), ("int64", "int32")]
+)
+def test_one_known_lane_of_what_is_cut(dtypes: tuple[str, str], lanes: int) -> None:
+    """LLVM 22 stores such a lane before it is cut, over the lanes behind."""
+    wide, narrow = dtypes
+    x = np.arange(1, lanes + 1, dtype=wide)
+    for lane in {0, 1, lanes // 2, lanes - 1}:
+        out = np.full(lanes + 64, 99, narrow)
+        launch(store_one_lane, (1,), x, out, lanes, lane)
+        expected = np.full_like(out, 99)
+        expected[lane] = x[lane].astype(narrow)
+        np.testing.assert_array_equal(out, expected)
+    out = np.full(lanes + 64, 99, narrow)
+    launch(store_one_lane_where_it_is_known, (1,), x, out, 1, lanes)
+    assert out[0] == (1 + x.sum()).astype(narrow)
+    assert (out[1:] == 99).all()
+
+
+@pytest.mark.parametrize("lanes", [4, 16, 64])
+def test_one_known_lane_of_bf16(lanes: int) -> None:
+    x = np.arange(1, lanes + 1, dtype=np.float32)
+    for lane in (0, 1, lanes - 1):
+        out = bf16(np.full(lanes + 64, 99, np.float32))
+        before = out.bits.copy()
+        launch(store_one_lane, (1,), x, out, lanes, lane)
+        before[lane] = bf16_bits(x)[lane]
+        np.testing.assert_array_equal(out.bits, before)

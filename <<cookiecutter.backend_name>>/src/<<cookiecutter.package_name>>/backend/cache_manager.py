@@ -52,19 +52,26 @@ class KernelCache(FileCacheManager):
     def put(self, data: Any, filename: str, binary: bool = True) -> str:
         """Like Triton's, which makes a folder for each file and takes it away again: half of what it takes to compile
         a small kernel. Nobody sees a file before all of it is there, here either."""
-        text = not isinstance(data, bytes)
         path = os.path.join(self.cache_dir, filename)
-        unfinished = os.path.join(self.cache_dir, f"tmp.pid_{os.getpid()}_{uuid4()}")
         with self._explained():
             try:
-                with open(unfinished, "w" if text else "wb") as file:
-                    file.write(str(data) if text else data)
-                os.replace(unfinished, path)
-            except OSError:
-                with suppress(OSError):
-                    os.unlink(unfinished)
-                raise
+                self._write(path, data)
+            except FileNotFoundError:  # somebody empties the cache while kernels compile
+                os.makedirs(self.cache_dir, exist_ok=True)
+                self._write(path, data)
         return path
+
+    def _write(self, path: str, data: Any) -> None:
+        text = not isinstance(data, bytes)
+        unfinished = os.path.join(self.cache_dir, f"tmp.pid_{os.getpid()}_{uuid4()}")
+        try:
+            with open(unfinished, "w" if text else "wb") as file:
+                file.write(str(data) if text else data)
+            os.replace(unfinished, path)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(unfinished)
+            raise
 
     @contextmanager
     def _explained(self) -> Generator[None]:

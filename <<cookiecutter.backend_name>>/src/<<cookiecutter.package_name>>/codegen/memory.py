@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from xdsl.ir import Operation, SSAValue
@@ -132,14 +133,47 @@ def store_masked(e: Emitter, op: isa.StoreMasked) -> None:
         with e.when(e.ref(op.mask)):
             e.do(f"store {e.typed(op.value)}, ptr {address}, align {ty.bytes}")
     else:
+        mask = e.ref(op.mask)
+        if ty.element not in NEVER_CUT and e.host.has("avx512f"):
+            mask = hidden(e, mask, ty.lanes)
         e.call(
             "void",
             f"llvm.masked.store.{ty.mangled}.p0",
             (ty.text, e.ref(op.value)),
             ("ptr", address),
             ("i32", str(ty.bytes)),
-            (ty.of("i1"), e.ref(op.mask)),
+            (ty.of("i1"), mask),
         )
+
+
+NEVER_CUT: Final = frozenset({"float", "double", "i64"})
+"""Elements that no wider integer is cut to."""
+
+
+def hidden(e: Emitter, mask: str, lanes: int) -> str:
+    """`mask`, of which LLVM does not know a single lane.
+
+    A masked store of integers that are cut (i32 to i8) is one instruction of AVX-512. Where LLVM knows that exactly one
+    lane is stored, it makes a scalar store of it, and forgets to cut: the lanes behind are overwritten
+    (``reduceMaskedStoreToScalarStore``, seen in LLVM 22). It finds out by itself what a mask is, in unrolled loops and
+    behind comparisons, too. No instruction is made of this one.
+    """
+    most = 64 if e.host.has("avx512bw") else 16
+    if lanes > most:
+        half = lanes // 2
+        halves = [_picked(e, mask, lanes, range(start, start + half)) for start in (0, half)]
+        low, high = (hidden(e, part, half) for part in halves)
+        return _picked(e, low, half, range(lanes), high)
+    held = max(lanes, 8)  # the smallest mask register that inline assembly knows
+    wide = mask if lanes == held else _picked(e, mask, lanes, [min(i, lanes) for i in range(held)])
+    wide = e.let(f'call <{held} x i1> asm "", "=^Yk,0"(<{held} x i1> {wide})')
+    return wide if lanes == held else _picked(e, wide, held, range(lanes))
+
+
+def _picked(e: Emitter, mask: str, lanes: int, order: Sequence[int], other: str = "zeroinitializer") -> str:
+    """The lanes `order` of a mask and, behind them, of an `other` one."""
+    ty, picks = f"<{lanes} x i1>", ", ".join(f"i32 {lane}" for lane in order)
+    return e.let(f"shufflevector {ty} {mask}, {ty} {other}, <{len(order)} x i32> <{picks}>")
 
 
 @emits(isa.Prefetch)

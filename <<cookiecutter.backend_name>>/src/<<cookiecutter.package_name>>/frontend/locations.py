@@ -38,7 +38,9 @@ class SourceLoc(ParametrizedAttribute):
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
         with parser.in_angle_brackets():
-            file = parser.parse_str_literal()
+            # Escapes of what is not ASCII make bytes of a literal.
+            encoded = parser.parse_optional_bytes_literal()
+            file = parser.parse_str_literal() if encoded is None else encoded.decode(errors="replace")
             parser.parse_punctuation(":")
             line = parser.parse_integer()
             parser.parse_punctuation(":")

@@ -8,6 +8,10 @@ from typing import Any
 
 from triton.language import core
 
+extern_elementwise = core.extern_elementwise
+"""Taken here, and not where a kernel calls it: once an interpreted kernel has called a function such as ``tl.sum``, the
+one in `core` no longer hears which ``_semantic`` it is given."""
+
 
 def function_for_kernels(implementation: Callable[..., Any]) -> Callable[..., Any]:
     """Makes one of a Python function that builds operations by its keyword ``_semantic``, as ``triton.language`` does.

@@ -13,7 +13,7 @@ from triton.language import core
 from ..dialects.isa.alu import ACTIVATIONS
 from ..lowering.extern_elementwise import PREFIX
 from .arguments import for_this_machine, known_now, names, plain, scalar_or_block, spell, tensor_of
-from .decorator import function_for_kernels
+from .decorator import extern_elementwise, function_for_kernels
 
 FLOATS: Final = (core.float64, core.float32, core.bfloat16, core.float16)
 
@@ -115,4 +115,4 @@ def _saturate_fp8(name: str, x: Any, dtype: Any, semantic: Any) -> Any:
 def _call(function: str, operands: list[Any], result: Any, semantic: Any) -> Any:
     types = tuple(operand.dtype for operand in operands)
     symbols = {types: (PREFIX + function, result)}
-    return core.extern_elementwise("", "", operands, symbols, is_pure=True, _semantic=semantic)
+    return extern_elementwise("", "", operands, symbols, is_pure=True, _semantic=semantic)

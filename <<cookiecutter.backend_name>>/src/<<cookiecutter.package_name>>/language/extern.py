@@ -17,7 +17,7 @@ from ..dialects.formula import Rule
 from ..dialects.isa.definitions import check_class, operand_count
 from ..errors import DefinitionError
 from ..lowering.extern_elementwise import PREFIX, lower_function
-from .decorator import function_for_kernels
+from .decorator import extern_elementwise, function_for_kernels
 
 TYPES: Final[dict[str, Any]] = {
     "f": core.float32,
@@ -66,7 +66,7 @@ def extern_function(
         given = tuple(tensor.dtype for tensor in tensors)
         if given not in overloads:
             raise TypeError(f"{name} takes {_spell(*overloads)}, not {_spell(given)}: convert with .to(...)")
-        return core.extern_elementwise("", "", tensors, overloads, is_pure=True, _semantic=semantic)
+        return extern_elementwise("", "", tensors, overloads, is_pure=True, _semantic=semantic)
 
     # Triton looks at the signature and passes keywords on, so each number of operands needs its own.
     def unary(arg0: Any, _semantic: Any = None) -> Any:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Final
+from typing import ClassVar, Final, cast
 
 from xdsl.dialects.builtin import (
     I64,
     ArrayAttr,
+    BytesAttr,
     DictionaryAttr,
     FunctionType,
     IntAttr,
@@ -91,6 +92,8 @@ class Kernel(Instruction):
         given: dict[str, Attribute] = {
             key: attributes.pop(key) for key in ("scratch_bytes", "traps") if key in attributes
         }
+        if isinstance(traps := given.get("traps"), ArrayAttr):
+            given["traps"] = _as_text(traps)
         return cls.create(
             properties={
                 "sym_name": StringAttr(name),
@@ -100,6 +103,14 @@ class Kernel(Instruction):
             attributes=attributes,
             regions=[body],
         )
+
+
+def _as_text(value: Attribute) -> Attribute:
+    """`value` with strings for the bytes that literals are read as where they have escapes of what is not ASCII."""
+    if isinstance(value, ArrayAttr):
+        parts = cast("ArrayAttr[Attribute]", value)
+        return ArrayAttr([_as_text(part) for part in parts])
+    return StringAttr(value.data.decode(errors="replace")) if isinstance(value, BytesAttr) else value
 
 
 TRAP_FIELDS: Final = (StringAttr, StringAttr, StringAttr, IntAttr)
