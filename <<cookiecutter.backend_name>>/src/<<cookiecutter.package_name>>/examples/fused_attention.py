@@ -12,6 +12,7 @@ import triton
 import triton.language as tl
 
 from .arrays import Array, empty, empty_like
+from .device import fast_memory
 
 
 @triton.jit
@@ -101,13 +102,20 @@ def run(
     batch, heads, length, width = q.shape
     out = empty_like(q) if out is None else out
     log_sum = empty((batch * heads, length), like=q, dtype="float32")
-    queries, keys = (128, 64) if length >= 128 and width <= 128 else (64, 32)
+    queries, keys = blocks_for(length, width)
     fused_attention[(triton.cdiv(length, queries), batch * heads)](
         q, k, v, out, log_sum, 1 / math.sqrt(width) if scale is None else scale, heads, length,
         *q.stride()[:3], *k.stride()[:3], *v.stride()[:3], *out.stride()[:3],
         QUERIES=queries, KEYS=keys, WIDTH=width, CAUSAL=causal,
     )  # fmt: skip
     return out
+
+
+def blocks_for(length: int, width: int) -> tuple[int, int]:
+    """Queries and keys of a step: many, where there are as many and a quarter of the fast memory holds such a step."""
+    queries, keys = 128, 64
+    step = 4 * (queries * (2 * width + keys) + 2 * keys * width)
+    return (queries, keys) if length >= queries and 4 * step <= fast_memory() else (64, 32)
 
 
 def reference(

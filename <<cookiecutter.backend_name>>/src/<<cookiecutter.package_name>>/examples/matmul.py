@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import triton
 import triton.language as tl
-from triton import knobs
-from triton.runtime import driver
 
 from .arrays import Array, empty
+from .device import fast_memory
 
 CONFIGS = [
     triton.Config({"BLOCK_M": 64, "BLOCK_N": 64, "BLOCK_K": 64, "GROUP": 4}, num_warps=4, num_stages=2),
@@ -33,14 +32,6 @@ def worth_trying(configs: list[triton.Config], arguments: dict[str, Any], **_: A
             config.kwargs[f"BLOCK_{length.upper()}"] < 2 * arguments[length] for length in ("m", "n", "k")
         )
     ]
-
-
-def fast_memory() -> float:
-    """Bytes of the device's; Triton's interpreter, which needs no device, has no limit."""
-    if knobs.runtime.interpret:
-        return float("inf")
-    device = driver.active
-    return float(device.utils.get_device_properties(device.get_current_device())["max_shared_mem"])
 
 
 def operand_bytes(config: triton.Config, size: int) -> int:
