@@ -81,12 +81,12 @@ def layer_norm_backward(
     while tl.atomic_cas(lock, 0, 1) == 1:
         pass
     before = inside & (tl.load(started) == 1)
-    tl.store(started, 1)
     dweight = tl.load(to_weight, mask=before, other=0.0) + upstream * normal
     dbias = tl.load(to_bias, mask=before, other=0.0) + upstream
     tl.store(to_weight, dweight, mask=inside)
     tl.store(to_bias, dbias, mask=inside)
-    tl.debug_barrier()
+    tl.debug_barrier()  # on a GPU: before a thread says that there is a share, all have asked, and written theirs
+    tl.store(started, 1)
     tl.atomic_xchg(lock, 0)
 
 
