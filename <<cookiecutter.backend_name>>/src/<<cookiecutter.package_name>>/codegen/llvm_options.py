@@ -23,7 +23,7 @@ def flag(name: str, *, on: bool) -> Generator[None]:
     if not (on and CAN_LOCK):
         yield
         return
-    with ffi.lib._lock:
+    with ffi.lib._lock:  # pyright: ignore[reportPrivateUsage]
         llvm.set_option("", f"-{name}=true")
         try:
             yield

@@ -19,7 +19,7 @@ and they cost more time than all the rest together without making the code faste
 KEEPS_ADDRESSES = "disable-lsr"
 """LLVM's flag that leaves the addresses in loops as the text has them. What it would do instead takes a third of the
 time that code generation takes. On x86, whose instructions add an index and an offset by themselves, the kernels of
-the benchmark run as fast without: between 2 % slower and 10 % faster, 1 % faster on average."""
+the benchmark run about as fast without: most within 2 %, some up to 10 % faster, a few up to 4 % slower."""
 
 
 def compile_llvm(llir: str, host: HostFeatures | None = None) -> bytes:
