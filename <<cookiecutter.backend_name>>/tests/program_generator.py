@@ -146,6 +146,7 @@ class Generator:
             (2, lambda: self.load(self.shape(), self.r.choice(list(self.buffers.values())))),
             (1, self.load_again),
             (1.5, self.store),
+            (0.4, self.flags),
             (0.4, self.store_scalar),
             (0.5, self.load_scalar),
             (0.5, self.atomic),
@@ -525,6 +526,19 @@ class Generator:
         self.used.add(value.name)
         if self.r.random() < 0.5:
             self.pool.append(pointer)
+
+    def flags(self) -> None:
+        """Overwrites numbers, and then stores elsewhere by what they were."""
+        shape = self.shape()
+        t = Type(self.r.choice([d for d in self.buffers.values() if d != "bool"]), shape)
+        place = self.pointer(self.buffer_for(t.dtype), shape, self.index(shape, distinct=True))
+        before = self.add("load", (place.name,), t, {"buffer": place.type.dtype[1:]})
+        mask = self.add(self.r.choice(["gt", "ne"]), (before.name, 0), Type("bool", shape))
+        self.body.append(Store(place.name, self.like(t).name, mask.name if self.r.random() < 0.3 else None))
+        value = self.like(Type(self.r.choice([d for d in self.buffers.values() if d != "bool"]), shape))
+        other = self.pointer(self.buffer_for(value.type.dtype), shape, self.index(shape, distinct=True))
+        self.body.append(Store(other.name, value.name, mask.name))
+        self.used.add(value.name)
 
     def store_scalar(self) -> None:
         value = self.pick(

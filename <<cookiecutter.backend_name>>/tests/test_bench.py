@@ -62,8 +62,10 @@ def test_names_are_unique() -> None:
 def test_an_error_is_seen() -> None:
     from <<cookiecutter.package_name>>.bench.works import Pair, error
 
-    assert error(Pair(lambda: torch.tensor([1.0, 4.0]), lambda: torch.tensor([1.0, 2.0]), 0.0)) == 1.0
-    assert error(Pair(lambda: torch.tensor([float("nan")]), lambda: torch.tensor([2.0]), 0.0)) == float("inf")
+    assert error(Pair(lambda: torch.tensor([1.0, 4.0]), lambda: torch.tensor([1.0, 2.0]), 0.0, 8)) == 1.0
+    assert error(Pair(lambda: torch.tensor([float("nan")]), lambda: torch.tensor([2.0]), 0.0, 4)) == float(
+        "inf"
+    )
 
 
 @needs_torch
@@ -77,6 +79,7 @@ def test_command(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     run = Run.load(first)
     assert [m.work for m in run.measurements] == ["add fp16"]
     assert run.measurements[0].ratio > 0 and run.measurements[0].is_right
+    assert run.measurements[0].copy > 0
     assert run.machine["cpus"] >= 1 and run.machine["torch"] == torch.__version__
     ElementTree.parse(first.with_suffix(".svg"))
     faster = replace(run.measurements[0], theirs=run.measurements[0].theirs * 1000)
@@ -200,6 +203,14 @@ def test_verdict(changed: dict[str, Any], verdict: str) -> None:
     assert report.cells(measurement)[-1] == verdict
 
 
+def test_what_memory_allows() -> None:
+    """A goal that not even a copy of the same bytes would reach is told apart."""
+    slow = replace(ADD, goal=1.5)  # 110 us by the peer
+    assert slow.is_within_reach  # nobody measured a copy
+    assert replace(slow, copy=70e-6).is_within_reach
+    assert not replace(slow, copy=80e-6).is_within_reach
+
+
 def test_saved_and_loaded(tmp_path: Path) -> None:
     run = Run(
         {"cpus": 2},
@@ -238,9 +249,11 @@ def test_compare() -> None:
 
 
 def test_tables() -> None:
-    lines = report.measurements_table([ADD, replace(ADD, work="sort", problem="no answer")]).splitlines()
+    rows = [ADD, replace(ADD, copy=90e-6), replace(ADD, work="sort", problem="no answer")]
+    lines = report.measurements_table(rows).splitlines()
     assert lines[2].split() == ["add", "1M", "1", "eager", "100", "110", "1.10", "0.95", "yes"]
-    assert lines[3].split() == ["sort", "1M", "1", "eager", "0.95", "failed"]
+    assert lines[3].split() == ["add", "1M", "1", "eager", "100", "110", "90", "1.10", "0.95", "yes"]
+    assert lines[4].split() == ["sort", "1M", "1", "eager", "0.95", "failed"]
     compilations = [
         Compilation("k", 10.0, {"TTIR": 1.0, "ISA": 5.0}),
         Compilation("l", 60.0, {"TTIR": 1.0}, 50),

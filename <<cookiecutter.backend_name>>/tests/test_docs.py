@@ -117,7 +117,7 @@ def test_add_an_instruction_and_a_pass(workshop: Workshop) -> None:
     workshop.put("add-a-pass.md")
     no_old_interfaces = f"error::DeprecationWarning:{PACKAGE_NAME}.passes.form_relu_clip"
     out = workshop.run(*PYTEST, "-W", no_old_interfaces, "tests")
-    assert "3 passed" in out
+    assert "4 passed" in out
     for file in TESTS.glob("*.py"):
         shutil.copy(file, workshop.root / "tests")
     files = [f"tests/{name}.py" for name in ("test_filecheck", "test_assembler_forms", "test_emulator")]

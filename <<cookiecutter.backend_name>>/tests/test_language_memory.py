@@ -421,3 +421,90 @@ def test_one_known_lane_of_bf16(lanes: int) -> None:
         launch(store_one_lane, (1,), x, out, lanes, lane)
         before[lane] = bf16_bits(x)[lane]
         np.testing.assert_array_equal(out.bits, before)
+
+
+# --- the order of loads and stores ----------------------------------------------------------------------------
+
+
+@triton.jit
+def visit(seen, fresh, N: tl.constexpr):
+    lanes = tl.arange(0, N)
+    before = tl.load(seen + lanes)
+    tl.store(seen + lanes, 1)
+    tl.store(fresh + lanes, 1, mask=before == 0)
+
+
+@triton.jit
+def follow(following, out, N: tl.constexpr):
+    lanes = tl.arange(0, N)
+    place = tl.load(following + lanes)
+    tl.store(following + lanes, 0)
+    tl.store(out + place, lanes)
+
+
+@triton.jit
+def raise_and_count(levels, counts, N: tl.constexpr):
+    lanes = tl.arange(0, N)
+    level = tl.load(levels + lanes)
+    tl.store(levels + lanes, level + 1)
+    tl.atomic_add(counts + lanes, level, mask=level > 2)
+
+
+@pytest.mark.parametrize("lanes", [4, 16, 256, 1024])
+def test_masks_and_addresses_of_memory_that_is_overwritten(lanes: int) -> None:
+    """What a store reads to find out where and whether to store is read before an earlier store of the same loop."""
+    seen, fresh = np.arange(lanes, dtype=np.int32) % 2, np.zeros(lanes, np.int32)
+    launch(visit, (1,), seen, fresh, N=lanes)
+    np.testing.assert_array_equal(fresh, 1 - np.arange(lanes) % 2)
+    np.testing.assert_array_equal(seen, 1)
+
+    order = np.random.default_rng(0).permutation(lanes).astype(np.int32)
+    following, out = order.copy(), np.full(lanes, -1, np.int32)
+    launch(follow, (1,), following, out, N=lanes)
+    np.testing.assert_array_equal(out[order], np.arange(lanes))
+
+    levels, counts = np.arange(lanes, dtype=np.int32) % 5, np.zeros(lanes, np.int32)
+    launch(raise_and_count, (1,), levels, counts, N=lanes)
+    np.testing.assert_array_equal(counts, np.where(np.arange(lanes) % 5 > 2, np.arange(lanes) % 5, 0))
+
+
+@triton.jit
+def shift_by_turns(first, second, rounds, N: tl.constexpr):
+    lanes = tl.arange(0, N)
+    to, source = first, second
+    for _ in range(rounds):
+        tl.store(to + lanes + 1, tl.load(source + lanes))
+        to = source
+
+
+def test_a_loop_may_carry_another_pointer_on() -> None:
+    """In the second round both pointers are the same argument's."""
+    first, second = np.zeros(1025, np.int32), np.arange(1025, dtype=np.int32)
+    launch(shift_by_turns, (1,), first, second, 2, N=1024)
+    np.testing.assert_array_equal(first[1:], np.arange(1024))
+    np.testing.assert_array_equal(second, [0, *range(1024)])
+
+
+@triton.jit
+def add_first_row(x, y, N: tl.constexpr):
+    row, column = tl.arange(0, N)[:, None], tl.arange(0, N)[None, :]
+    total = tl.load(x + N * row + column) + tl.load(x + column)
+    tl.store(y + N * row + column, total)
+
+
+@triton.jit
+def transpose_by_strides(x, y, down, across, N: tl.constexpr):
+    row, column = tl.arange(0, N)[:, None], tl.arange(0, N)[None, :]
+    value = tl.load(x + row * down + column * across)
+    tl.store(y + row * across + column * down, value)
+
+
+def test_two_arguments_that_are_one_tensor() -> None:
+    """In place, with other elements read than written."""
+    start = np.arange(64 * 64, dtype=np.int32).reshape(64, 64)
+    x = start.copy()
+    launch(add_first_row, (1,), x, x, N=64)
+    np.testing.assert_array_equal(x, start + start[0])
+    x = start.copy()
+    launch(transpose_by_strides, (1,), x, x, 64, 1, N=64)
+    np.testing.assert_array_equal(x, start.T)

@@ -219,7 +219,7 @@ def test_passes_keep_their_order_whoever_imports_one_first() -> None:
     """A pass that needs another one's work says so: an extension may have imported its module alone."""
     pipeline.load_passes()
     known = registry_module.REGISTRY.passes("isa")
-    chain = ["expand-special", "expand-f64", "streaming-stores", "spread-prefetches"]
+    chain = ["expand-special", "expand-f64", "streaming-stores", "spread-prefetches", "stream-prefetches"]
     for first in known:
         registry = Registry()
         for p in (first, *(p for p in reversed(known) if p is not first)):

@@ -6,6 +6,8 @@ import functools
 import os
 from typing import Final
 
+from ..extensions import read
+
 FIRST_CPU: Final = "/sys/devices/system/cpu/cpu0/cache"
 UNITS: Final = {"K": 2**10, "M": 2**20, "G": 2**30}
 
@@ -23,8 +25,7 @@ def last_level_bytes(folder: str = FIRST_CPU) -> int:
 def _size(file: str) -> int:
     """``32768K`` -> 33554432; 0 for what cannot be read or understood."""
     try:
-        with open(file, encoding="ascii") as open_file:
-            text = open_file.read().strip()
+        text = read(file).decode("ascii").strip()
         return int(text[:-1]) * UNITS[text[-1]] if text[-1:] in UNITS else int(text)
     except (OSError, ValueError):
         return 0

@@ -24,7 +24,8 @@ LAUNCH_LIMIT = 1.25
 class Measurement:
     """One work against one peer. Times are medians and fastest calls, in seconds.
 
-    ``goal`` is the ratio, peer over ours, that is asked for; 0 if none is. ``problem``: why there are no numbers.
+    ``goal`` is the ratio, peer over ours, that is asked for; 0 if none is. ``copy`` is what a copy takes that reads and
+    writes as many bytes as this work has to; 0 if it was not measured. ``problem``: why there are no numbers.
     """
 
     work: str
@@ -36,6 +37,7 @@ class Measurement:
     theirs: float = 0.0
     ours_fastest: float = 0.0
     theirs_fastest: float = 0.0
+    copy: float = 0.0
     error: float = 0.0
     tolerance: float = 0.0
     problem: str = ""
@@ -44,6 +46,11 @@ class Measurement:
     def ratio(self) -> float:
         """How many times faster than the peer; higher is better."""
         return self.theirs / self.ours if self.ours else 0.0
+
+    @property
+    def is_within_reach(self) -> bool:
+        """Whether a kernel that takes as long as the copy would meet the goal."""
+        return self.theirs >= self.goal * self.copy
 
     @property
     def is_right(self) -> bool:

@@ -51,12 +51,14 @@ class Suite:
             found = self._ask(request, threads)
         except BackendError as error:
             return Measurement(**{**asdict(base), "problem": str(error)})
-        ours = found.get("ours", {"median": 0.0, "fastest": 0.0})
+        nothing = {"median": 0.0, "fastest": 0.0}
+        ours = found.get("ours", nothing)
         times = {
             "ours": ours["median"],
             "ours_fastest": ours["fastest"],
             "theirs": found["peer"]["median"],
             "theirs_fastest": found["peer"]["fastest"],
+            "copy": found.get("copy", nothing)["median"],
             "error": found.get("error", 0.0),
             "tolerance": found.get("tolerance", 0.0),
         }

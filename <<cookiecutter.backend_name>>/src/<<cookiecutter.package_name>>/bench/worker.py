@@ -78,8 +78,18 @@ def pair_times(work: Any, request: Request) -> dict[str, Any]:
 
         peer = torch.compile(pair.peer)
     worst = error(pair)
-    ours, theirs = interleaved([pair.ours, peer], request.seconds, clock=clock)
-    return {"error": worst, "tolerance": pair.tolerance, "ours": asdict(ours), "peer": asdict(theirs)}
+    timings = interleaved([pair.ours, peer, copier(pair.moved)], request.seconds, clock=clock)
+    ours, theirs, copy = map(asdict, timings)
+    return {"error": worst, "tolerance": pair.tolerance, "ours": ours, "peer": theirs, "copy": copy}
+
+
+def copier(moved: int) -> Callable[[], object]:
+    """A copy by torch that reads and writes `moved` bytes together."""
+    import torch
+
+    source = torch.zeros(moved // 2, dtype=torch.uint8)
+    target = torch.zeros_like(source)
+    return lambda: target.copy_(source)
 
 
 def once(function: Callable[[], object], clock: Callable[[], float]) -> Any:

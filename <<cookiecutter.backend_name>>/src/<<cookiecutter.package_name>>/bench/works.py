@@ -29,6 +29,8 @@ class Pair:
     ours: Callable[[], Any]
     peer: Callable[[], Any]
     tolerance: float
+    moved: int
+    """Bytes that either side reads and writes at least, if no cache holds them."""
 
 
 @dataclass(frozen=True)
@@ -61,19 +63,31 @@ def short(size: int) -> str:
     return f"{size // mega}M" if size >= mega and size % mega == 0 else str(size)
 
 
+def moved(*tensors: torch.Tensor) -> int:
+    """Bytes of all that is read or written."""
+    return sum(tensor.nbytes for tensor in tensors)
+
+
 # --- elementwise ----------------------------------------------------------------------------------------------
 
 
 def add(count: int, *, dtype: torch.dtype = torch.float32) -> Pair:
     x, y = (torch.randn(count).to(dtype) for _ in range(2))
     ours, theirs = torch.empty_like(x), torch.empty_like(x)
-    return Pair(lambda: vector_add.run(x, y, ours), lambda: torch.add(x, y, out=theirs), EXACT)
+    return Pair(
+        lambda: vector_add.run(x, y, ours), lambda: torch.add(x, y, out=theirs), EXACT, moved(x, y, ours)
+    )
 
 
 def silu_mul(count: int, *, dtype: torch.dtype) -> Pair:
     gate, up = (torch.randn(count).to(dtype) for _ in range(2))
     out = torch.empty_like(gate)
-    return Pair(lambda: pointwise.run_silu_mul(gate, up, out), lambda: F.silu(gate) * up, HALF[dtype])
+    return Pair(
+        lambda: pointwise.run_silu_mul(gate, up, out),
+        lambda: F.silu(gate) * up,
+        HALF[dtype],
+        moved(gate, up, out),
+    )
 
 
 PEERS: dict[str, Callable[[Any, Any], Any]] = {
@@ -89,7 +103,10 @@ def activation(count: int, *, function: str) -> Pair:
     x = torch.randn(count) * 3
     ours, theirs = torch.empty_like(x), torch.empty_like(x)
     return Pair(
-        lambda: pointwise.run_activation(x, ours, function), lambda: PEERS[function](x, theirs), 2 * FP32
+        lambda: pointwise.run_activation(x, ours, function),
+        lambda: PEERS[function](x, theirs),
+        2 * FP32,
+        moved(x, ours),
     )
 
 
@@ -99,7 +116,12 @@ def activation(count: int, *, function: str) -> Pair:
 def softmax(count: int, columns: int) -> Pair:
     x = torch.randn(count, columns)
     ours, theirs = torch.empty_like(x), torch.empty_like(x)
-    return Pair(lambda: fused_softmax.run(x, ours), lambda: torch.softmax(x, dim=1, out=theirs), FP32)
+    return Pair(
+        lambda: fused_softmax.run(x, ours),
+        lambda: torch.softmax(x, dim=1, out=theirs),
+        FP32,
+        moved(x, ours),
+    )
 
 
 def layer_norm_forward(count: int, columns: int) -> Pair:
@@ -108,6 +130,7 @@ def layer_norm_forward(count: int, columns: int) -> Pair:
         lambda: layer_norm.run_forward(x, weight, bias).y,
         lambda: F.layer_norm(x, (columns,), weight, bias),
         SUMS,
+        moved(x, x),
     )
 
 
@@ -121,6 +144,7 @@ def layer_norm_backward(count: int, columns: int) -> Pair:
         lambda: layer_norm.run_backward(dy, x, weight, forward),
         lambda: backward(dy, x, (columns,), mean, rstd, weight, bias, (True, True, True)),
         50 * SUMS,  # sums over all rows
+        moved(x, dy, x),
     )
 
 
@@ -130,6 +154,7 @@ def rms_norm(count: int, columns: int) -> Pair:
         lambda: rows.run_rms_norm(x, weight, torch.empty_like(x)),
         lambda: F.rms_norm(x, (columns,), weight, 1e-6),
         SUMS,
+        moved(x, x),
     )
 
 
@@ -140,19 +165,25 @@ def cross_entropy(count: int, classes: int) -> Pair:
         lambda: rows.run_cross_entropy(logits, labels, losses),
         lambda: F.cross_entropy(logits, labels, reduction="none"),
         SUMS,
+        moved(logits, labels, losses),
     )
 
 
 def cumulative_sum(count: int, columns: int) -> Pair:
     x = torch.rand(count, columns)
     ours, theirs = torch.empty_like(x), torch.empty_like(x)
-    return Pair(lambda: rows.run_cumulative_sum(x, ours), lambda: torch.cumsum(x, dim=1, out=theirs), SUMS)
+    return Pair(
+        lambda: rows.run_cumulative_sum(x, ours),
+        lambda: torch.cumsum(x, dim=1, out=theirs),
+        SUMS,
+        moved(x, ours),
+    )
 
 
 def sort(count: int, columns: int) -> Pair:
     x = torch.randn(count, columns)
     out = torch.empty_like(x)
-    return Pair(lambda: rows.run_sort(x, out), lambda: torch.sort(x, dim=1).values, EXACT)
+    return Pair(lambda: rows.run_sort(x, out), lambda: torch.sort(x, dim=1).values, EXACT, moved(x, out))
 
 
 # --- matrices and transformers ----------------------------------------------------------------------------------
@@ -162,7 +193,10 @@ def matrix_product(size: int, *, dtype: torch.dtype) -> Pair:
     a, b = ((torch.rand(size, size) - 0.5).to(dtype) for _ in range(2))
     ours, theirs = torch.empty_like(a), torch.empty_like(a)
     return Pair(
-        lambda: matmul.run(a, b, ours), lambda: torch.mm(a, b, out=theirs), 2 * HALF.get(dtype, 5 * SUMS)
+        lambda: matmul.run(a, b, ours),
+        lambda: torch.mm(a, b, out=theirs),
+        2 * HALF.get(dtype, 5 * SUMS),
+        moved(a, b, ours),
     )
 
 
@@ -172,6 +206,7 @@ def attention(heads: int, length: int, width: int) -> Pair:
         lambda: fused_attention.run(q, k, v, causal=False),
         lambda: F.scaled_dot_product_attention(q, k, v),
         SUMS,
+        moved(q, k, v, q),
     )
 
 
@@ -186,7 +221,9 @@ def rotary(heads: int, length: int, width: int) -> Pair:
         turned = torch.cat([-x[..., half:], x[..., :half]], dim=-1)
         return x * cos_twice + turned * sin_twice
 
-    return Pair(lambda: transformer.run_rotary(x, cos, sin, torch.empty_like(x)), peer, FP32)
+    return Pair(
+        lambda: transformer.run_rotary(x, cos, sin, torch.empty_like(x)), peer, FP32, moved(x, cos, sin, x)
+    )
 
 
 def embedding(tokens: int, vocabulary: int, width: int) -> Pair:
@@ -195,6 +232,7 @@ def embedding(tokens: int, vocabulary: int, width: int) -> Pair:
         lambda: transformer.run_embedding(picked, table, torch.empty(tokens, width)),
         lambda: F.embedding(picked, table),
         EXACT,
+        2 * tokens * width * table.itemsize + moved(picked),
     )
 
 

@@ -25,7 +25,6 @@ BINARY: dict[type[isa.Binary], str] = {
     isa.AddF: "fadd",
     isa.SubF: "fsub",
     isa.MulF: "fmul",
-    isa.DivF: "fdiv",
 }
 
 INTRINSIC: dict[type[isa.Binary | isa.Unary], str] = {
@@ -52,12 +51,7 @@ def binary(e: Emitter, op: isa.Binary) -> None:
 @emits(*INTRINSIC)
 def intrinsic(e: Emitter, op: isa.Binary | isa.Unary) -> None:
     ty = e.type(op.result)
-    e.bind(op.result, call(e, INTRINSIC[type(op)], ty, *[e.ref(operand) for operand in op.operands]))
-
-
-def call(e: Emitter, name: str, ty: RegisterType, *values: str) -> str:
-    """An LLVM intrinsic whose operands and result are all of one type."""
-    return e.call(ty.text, f"llvm.{name}.{ty.mangled}", *[(ty.text, value) for value in values])
+    e.bind(op.result, e.intrinsic(INTRINSIC[type(op)], ty, *[e.ref(operand) for operand in op.operands]))
 
 
 @emits(isa.NegF)
@@ -67,7 +61,7 @@ def negate(e: Emitter, op: isa.NegF) -> None:
 
 @emits(isa.Fma)
 def fma(e: Emitter, op: isa.Fma) -> None:
-    e.bind(op.result, call(e, "fma", e.type(op.result), e.ref(op.a), e.ref(op.b), e.ref(op.c)))
+    e.bind(op.result, e.intrinsic("fma", e.type(op.result), e.ref(op.a), e.ref(op.b), e.ref(op.c)))
 
 
 @emits(isa.CountLeadingZeros)
@@ -102,7 +96,7 @@ def shift(e: Emitter, op: isa.Binary) -> None:
 @emits(isa.ShrS)
 def shift_arithmetic(e: Emitter, op: isa.ShrS) -> None:
     ty = e.type(op.result)
-    amount = call(e, "umin", ty, e.ref(op.rhs), ty.fill(ty.bits - 1))
+    amount = e.intrinsic("umin", ty, e.ref(op.rhs), ty.fill(ty.bits - 1))
     e.result(op, f"ashr {e.typed(op.lhs)}, {amount}")
 
 
@@ -341,7 +335,7 @@ def remainder(e: Emitter, op: isa.RemF) -> None:
 @emits(isa.Rsqrt)
 def reciprocal_root(e: Emitter, op: isa.Rsqrt) -> None:
     ty = e.type(op.result)
-    root = call(e, "sqrt", ty, e.ref(op.source))
+    root = e.intrinsic("sqrt", ty, e.ref(op.source))
     e.result(op, f"fdiv {ty.text} {ty.fill('1.0')}, {root}")
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from xdsl.ir import Block, Operation, SSAValue
@@ -113,6 +114,8 @@ class Emitter:
         self.lines: list[str | Phi] = []
         self.block = "entry"
         self.names: dict[SSAValue, str] = {}
+        self.reciprocals: dict[SSAValue, Reciprocal] = {}
+        """Of the numbers that loops divide by, see `division`."""
         self.program: Program | None = None
         """What instructions about the program refer to; set while a kernel is emitted."""
         self.edges: dict[Block, list[Phi]] = {}
@@ -195,6 +198,20 @@ class Emitter:
             self.do(call)
             return ""
         return self.let(call)
+
+    def intrinsic(self, name: str, ty: RegisterType, *values: str) -> str:
+        """Calls an LLVM intrinsic whose operands and result are all of one type."""
+        return self.call(ty.text, f"llvm.{name}.{ty.mangled}", *[(ty.text, value) for value in values])
+
+    def broadcast(self, scalar: str, element: str, lanes: int) -> str:
+        """`scalar` in every lane of a vector of `lanes` elements."""
+        if lanes == 1:
+            return scalar
+        if not scalar.startswith("%"):
+            return f"splat ({element} {scalar})"
+        vector = spell(element, lanes)
+        first = self.let(f"insertelement {vector} poison, {element} {scalar}, i64 0")
+        return self.let(f"shufflevector {vector} {first}, {vector} poison, <{lanes} x i32> zeroinitializer")
 
     def stack(self, ty: str, role: str) -> str:
         """The address of a 64-byte aligned stack slot of LLVM type `ty`; instructions share those of one `role`."""
@@ -306,6 +323,15 @@ class Emitter:
         """The finished function; `header` is its ``define`` line."""
         once = [f"  {name} = {expression}" for expression, name in self._once.items()]
         return "\n".join([f"{header} {{", "entry:", *self._stack.values(), *once, *map(str, self.lines), "}"])
+
+
+@dataclass(frozen=True)
+class Reciprocal:
+    """LLVM names of what a division by one number is replaced with: registers with one value in all lanes."""
+
+    value: str
+    least: str
+    """The `rank` of a dividend has to be above it."""
 
 
 class Program:

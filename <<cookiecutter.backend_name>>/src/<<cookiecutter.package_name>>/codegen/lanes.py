@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 
 from ..dialects.isa import lanes as isa
+from .division import prepare_divisor
 from .emission import Emitter, emits, spelled_constant
 from .registers import RegisterType, mangle, spell
 
@@ -13,6 +14,7 @@ from .registers import RegisterType, mangle, spell
 @emits(isa.Const)
 def const(e: Emitter, op: isa.Const) -> None:
     e.bind(op.result, spelled_constant(op.value, e.type(op.result)))
+    prepare_divisor(e, op.result)
 
 
 @emits(isa.LaneConst)
@@ -74,18 +76,8 @@ def _words(values: tuple[int, ...]) -> bytes:
 @emits(isa.Splat)
 def splat(e: Emitter, op: isa.Splat) -> None:
     ty = e.type(op.result)
-    e.bind(op.result, broadcast(e, e.ref(op.source), ty.element, ty.lanes))
-
-
-def broadcast(e: Emitter, scalar: str, element: str, lanes: int) -> str:
-    """`scalar` in every lane of a vector of `lanes` elements."""
-    if lanes == 1:
-        return scalar
-    if not scalar.startswith("%"):
-        return f"splat ({element} {scalar})"
-    vector = f"<{lanes} x {element}>"
-    first = e.let(f"insertelement {vector} poison, {element} {scalar}, i64 0")
-    return e.let(f"shufflevector {vector} {first}, {vector} poison, <{lanes} x i32> zeroinitializer")
+    e.bind(op.result, e.broadcast(e.ref(op.source), ty.element, ty.lanes))
+    prepare_divisor(e, op.result)
 
 
 @emits(isa.Extract)

@@ -8,12 +8,12 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ..dialects.isa.control import Kernel
 from ..errors import CompileError
-from . import alu, atomics, convert, lanes, matrix, memory
+from . import alu, atomics, convert, division, lanes, matrix, memory
 from .control import emit_kernel
 from .emission import Emitter, Module
 from .host import HostFeatures
 
-FAMILIES = (alu, atomics, convert, lanes, memory, matrix)
+FAMILIES = (alu, atomics, convert, division, lanes, memory, matrix)
 """Imported for the instructions they enter into the emission table."""
 
 

@@ -27,7 +27,6 @@ from ..frontend.locations import location_of
 from . import matrix_amx
 from .emission import Emitter, Module, emits
 from .host import HostFeatures
-from .lanes import broadcast
 from .matrix_tiles import VECTORS_PER_ROW, Piece, Tile, columns, moved, repeated
 from .matrix_widened import emit_widened
 from .registers import RegisterType, mangle, register_type, spell
@@ -268,7 +267,7 @@ class _RegisterBlock:
             for row in range(len(self.rows)):
                 element = self._load(self._pointer(a, tile.operand, row * tile.lda + k), 1)
                 for piece, vector in zip(self.pieces, row_of_b, strict=True):
-                    spread = broadcast(self.e, element, tile.acc.element, piece.width)
+                    spread = self.e.broadcast(element, tile.acc.element, piece.width)
                     sums.append(self._multiply_add(piece.width, spread, vector, next(old)))
         return sums
 
@@ -331,7 +330,7 @@ class _PairsBlock(_RegisterBlock):
 
     def _add_products(self, lanes: int, elements: str, vector: str, total: str) -> str:
         sums, pairs = spell("float", lanes), spell("bfloat", 2 * lanes)
-        spread = broadcast(self.e, elements, "i32", lanes)
+        spread = self.e.broadcast(elements, "i32", lanes)
         spread = self.e.let(f"bitcast {spell('i32', lanes)} {spread} to {pairs}")
         name = f"llvm.x86.avx512bf16.dpbf16ps.{32 * lanes}"
         return self.e.call(sums, name, (sums, total), (pairs, spread), (pairs, vector))

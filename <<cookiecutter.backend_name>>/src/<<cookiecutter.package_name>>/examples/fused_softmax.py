@@ -1,7 +1,8 @@
 """Softmax over the rows of a matrix: reductions, and programs that stay and loop.
 
 A row is read once, kept on chip while its maximum and its sum are found, and written once. The grid is sized
-by the device rather than by the data: program ``p`` takes rows ``p, p + programs, p + 2 * programs, ...``
+by the device rather than by the data: each program takes a run of neighbouring rows, the next of which is on its way
+while it works on one.
 """
 
 import numpy as np
@@ -18,7 +19,9 @@ PROGRAMS_PER_CORE = 8
 def fused_softmax(out, out_pitch, x, x_pitch, rows, columns, BLOCK: tl.constexpr, STAGES: tl.constexpr):
     lanes = tl.arange(0, BLOCK)
     inside = lanes < columns
-    for row in tl.range(tl.program_id(0), rows, tl.num_programs(0), num_stages=STAGES):
+    run = tl.cdiv(rows, tl.num_programs(0))
+    first = tl.program_id(0) * run
+    for row in tl.range(first, tl.minimum(first + run, rows), num_stages=STAGES):
         # A lane outside the row must neither win the maximum nor add to the sum: exp(-inf) is 0.
         values = tl.load(x + row * x_pitch + lanes, mask=inside, other=-float("inf"))
         weights = tl.exp(values - tl.max(values, axis=0))

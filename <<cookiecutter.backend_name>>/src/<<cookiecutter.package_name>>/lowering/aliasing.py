@@ -49,10 +49,13 @@ def disturbs(home: Buffer, reader: Tile) -> bool:
 
 def overlap(a: Buffer, c: Buffer) -> bool:
     """Whether two buffers may have memory in common."""
-    return a.offset < end_of(c) and c.offset < end_of(a)
+    (a_start, a_end), (c_start, c_end) = extent(a), extent(c)
+    return a_start < c_end and c_start < a_end
 
 
-def end_of(buffer: Buffer) -> int:
-    """The offset of the first byte behind a buffer."""
-    last = sum(step * (n - 1) for step, n in zip(buffer.strides, buffer.shape, strict=True))
-    return buffer.offset + (last + 1) * byte_width(buffer.element)
+def extent(buffer: Buffer) -> tuple[int, int]:
+    """The offsets of a buffer's first byte and of the one past its last. Strides may be negative."""
+    spans = [step * (n - 1) for step, n in zip(buffer.strides, buffer.shape, strict=True)]
+    size = byte_width(buffer.element)
+    first, last = (sum(choice(span, 0) for span in spans) for choice in (min, max))
+    return buffer.offset + first * size, buffer.offset + (last + 1) * size

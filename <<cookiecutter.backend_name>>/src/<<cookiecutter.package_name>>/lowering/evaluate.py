@@ -7,7 +7,7 @@ so row-wise values are computed once a row although nobody planned it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, i1, i8, i64
@@ -249,20 +249,17 @@ class Evaluator:
             properties = {"intent": StringAttr(intent), "size": IntegerAttr(self.width * size, i64)}
             b.effect(memory.Prefetch, [later], properties)
 
-    def store(self, pointer: Tile, mask: Tile | None, value: Tile, point: Point) -> None:
-        """``tt.store`` at `point`."""
+    def store(self, pointer: Tile, mask: Tile | None, value: Tile, point: Point) -> Callable[[], None]:
+        """``tt.store`` at `point`: reads all that it is computed from, and gives the function that then writes."""
+        stored = to_memory(self.b, self.value(value, point))
         where = self.address(pointer, point)
         predicate, _ = self.mask(mask, point)
-        stored = to_memory(self.b, self.value(value, point))
         self._prefetch("write", where, byte_width(value_element(stored)), value.size)
         varying = predicate is not None and lanes_of(predicate.type) > 1
-        if where.is_scalar() and not varying and lanes_of(stored.type) == 1:
-            self._store_lanes(where, stored, predicate)
-            return
-        if where.is_scalar():
+        if where.is_scalar() and (varying or lanes_of(stored.type) > 1):
             # Several lanes store to one address, in ascending order.
             where = Address(where.scalar, (0,) * self.width, None)
-        self._store_lanes(where, stored, predicate)
+        return lambda: self._store_lanes(where, stored, predicate)
 
     def _load_lanes(
         self, where: Address, element: Attribute, mask: SSAValue | None, other: SSAValue | None, level: int

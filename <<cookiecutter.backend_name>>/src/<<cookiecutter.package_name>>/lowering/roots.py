@@ -35,7 +35,8 @@ class Root(ABC):
 
     @abstractmethod
     def evaluate(self, e: Evaluator, point: Point) -> Finish:
-        """Evaluates the inputs at `point`; gives the function that then writes (all reads of a point come first)."""
+        """Evaluates all inputs at `point`; gives the function that then writes. All reads of a point come first: a root
+        before this one may write what this one reads."""
 
 
 @dataclass(eq=False, slots=True)
@@ -50,8 +51,7 @@ class Store(Root):
         return [self.pointer, self.value] if self.mask is None else [self.pointer, self.value, self.mask]
 
     def evaluate(self, e: Evaluator, point: Point) -> Finish:
-        e.value(self.value, point)
-        return lambda: e.store(self.pointer, self.mask, self.value, point)
+        return e.store(self.pointer, self.mask, self.value, point)
 
 
 @dataclass(eq=False, slots=True)
@@ -138,10 +138,10 @@ class AtomicUpdate(Root):
 
     def evaluate(self, e: Evaluator, point: Point) -> Finish:
         addresses, value = e.vector_value(self.pointer, point), e.vector_value(self.value, point)
+        mask, _ = e.mask(self.mask, point)
+        expected = None if self.expected is None else e.vector_value(self.expected, point)
 
         def update() -> None:
-            mask, _ = e.mask(self.mask, point)
-            expected = None if self.expected is None else e.vector_value(self.expected, point)
             old = atomic(e, self.kind, self.ordering, addresses, value, mask, expected, self.deadline)
             if self.old is not None:
                 e.write(self.old, point, old)

@@ -334,15 +334,16 @@ class Scheduler:
         """Whether `root` may write, before the lane that needs it reads it, memory that `load` reads.
 
         Within one argument of the kernel, only equal addresses are safe. Two arguments may be one buffer (in-place
-        kernels): that is safe if both are stepped through alike. It is assumed that they are not one buffer shifted by
-        less than a tile, which on a GPU is a race, too.
+        kernels): that is safe if both are stepped through alike, element by element. It is assumed that they are not
+        one buffer shifted by less than a tile, nor one with other strides that are known at run time only: on a GPU
+        that is a race, too. docs/kernel-functions.md tells the authors of kernels.
         """
         if not isinstance(root, Store | AtomicUpdate):
             return False
         written = self.pointer_roots.of(root.source.operands[0] if root.source is not None else None)
         read = self.pointer_roots.of(load.source.operands[0])
         if written is not None and read is not None and written is not read:
-            return load.size == root.pointer.size and not (same and stepped_alike(root.pointer, load.pointer))
+            return not (same and stepped_alike(root.pointer, load.pointer))
         return isinstance(root, AtomicUpdate) or not (same and same_addresses(root.pointer, load.pointer))
 
 
@@ -356,9 +357,21 @@ class PointerRoots:
         if pointer is None:
             return None
         if pointer not in self._roots:
-            self._roots[pointer] = None  # a cycle through a loop says nothing new
             self._roots[pointer] = self._find(pointer)
         return self._roots[pointer]
+
+    def _carried(self, pointer: BlockArgument, loop: Operation) -> SSAValue | None:
+        """Of a pointer that a loop carries: what it starts as, if every iteration passes on one derived from that."""
+        start = self.of(loop.operands[2 + pointer.index])
+        last = pointer.block.last_op
+        if start is None or last is None:
+            return None
+        before = dict(self._roots)
+        self._roots[pointer] = start  # assumed, for what is derived from it
+        if self.of(last.operands[pointer.index - 1]) is start:
+            return start
+        self._roots = before  # what followed from the assumption goes with it
+        return None
 
     def _find(self, pointer: SSAValue) -> SSAValue | None:
         if isinstance(pointer, BlockArgument):
@@ -366,7 +379,7 @@ class PointerRoots:
             if parent is None or parent.name == "tt.func":
                 return pointer if pointer.block.prev_block is None else None
             if parent.name == "scf.for" and pointer.index > 0:
-                return self.of(parent.operands[2 + pointer.index])
+                return self._carried(pointer, parent)
             return None
         op = pointer.owner
         assert isinstance(op, Operation)
@@ -384,13 +397,18 @@ class PointerRoots:
 
 
 def stepped_alike(a: Tile, c: Tile) -> bool:
-    """Whether two pointer tiles step through memory in the same way, as far as their strides are known."""
+    """Whether two pointer tiles step through memory in the same way, as far as their strides are known.
+
+    Strides known at run time count as equal, unless both tiles have the same ones in another order (a transposition).
+    """
     if not isinstance(a, Linear) or not isinstance(c, Linear):
         return type(a) is type(c)
     if len(a.terms) != len(c.terms) or any(x is not y for x, y in zip(a.terms, c.terms, strict=True)):
         return False
-    pairs = zip(a.strides, c.strides, a.shape, strict=True)
-    return all(s == t for s, t, n in pairs if n > 1 and isinstance(s, int) and isinstance(t, int))
+    steps = [(s, t) for s, t, n in zip(a.strides, c.strides, a.shape, strict=True) if n > 1]
+    if any(s != t and (isinstance(s, int) and isinstance(t, int)) for s, t in steps):
+        return False
+    return all(s == t or t not in [s for s, _ in steps] for s, t in steps if not isinstance(t, int))
 
 
 def same_addresses(a: Tile, c: Tile) -> bool:

@@ -67,9 +67,16 @@ def slack_of(loop: scf.ForOp) -> int:
             return -sys.maxsize
         if isinstance(op, memory.Load | memory.LoadMasked | memory.Gather):
             slack -= 0 if is_scratch(op.operands[0]) else WORTH_A_LOAD
-        elif isinstance(op, Instruction) and op.UNIT in (Unit.VECTOR, Unit.SPECIAL):
-            slack += any(lanes_of(value.type) > 1 for value in op.operands)
+        else:
+            slack += computes_vector(op)
     return slack
+
+
+def computes_vector(op: Operation) -> bool:
+    """Whether an operation is arithmetic on vectors."""
+    if not isinstance(op, Instruction) or op.UNIT not in (Unit.VECTOR, Unit.SPECIAL):
+        return False
+    return any(lanes_of(value.type) > 1 for value in op.operands)
 
 
 def is_scratch(address: SSAValue) -> bool:
