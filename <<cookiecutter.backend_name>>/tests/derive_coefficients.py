@@ -1,4 +1,4 @@
-"""Prints the polynomials of ``passes/*_f32.py``, ``passes/library_wide.py`` and ``lowering/extern_bessel.py``.
+"""Prints the polynomials of ``formulas/f32_*.py`` and ``formulas/bessel.py``.
 
 A script, not a test.
 
@@ -99,7 +99,7 @@ def fit(
 
 
 def print_pieces(name: str, rows: list[list[float]], worst: mpf) -> None:
-    """Prints a table of ``passes/pieces_f32.py``: a row for each piece, as bits."""
+    """Prints a table of ``formulas/f32_tables.py``: a row for each piece, as bits."""
     print(f"# {name}: error 2^{float(mp.log(worst, 2)):.1f}", f'{name} = """', sep="\n")
     for row in rows:
         print("    " + " ".join(f"{int(np.float32(c).view(np.uint32)):08x}" for c in row))

@@ -13,10 +13,10 @@ from xdsl.dialects.cf import Cf
 from xdsl.dialects.scf import Scf
 from xdsl.parser import Parser
 
-from <<cookiecutter.package_name>>.codegen.host import HostFeatures
 from <<cookiecutter.package_name>>.codegen.llvm import emit_module
 from <<cookiecutter.package_name>>.codegen.object_code import compile_llvm
 from <<cookiecutter.package_name>>.dialects.isa import ISA
+from <<cookiecutter.package_name>>.host_features import HostFeatures
 from <<cookiecutter.package_name>>.runtime.loader import load_image
 from <<cookiecutter.package_name>>.target import BACKEND_NAME
 

@@ -28,6 +28,7 @@ from <<cookiecutter.package_name>>.codegen.llvm import emit_module
 from <<cookiecutter.package_name>>.codegen.object_code import compile_llvm
 from <<cookiecutter.package_name>>.dialects.isa import alu, control, convert, lanes, memory
 from <<cookiecutter.package_name>>.dialects.isa.base import element_of, like, vector
+from <<cookiecutter.package_name>>.machine import reference_device
 from <<cookiecutter.package_name>>.passes.expand_special import FORMULAS
 from <<cookiecutter.package_name>>.passes.expand_special import expand as expand_instructions
 from <<cookiecutter.package_name>>.runtime.loader import load_image
@@ -78,6 +79,10 @@ class BlockSink:
         return self.emit(lanes.Const, [], ty, {"value": attr})
 
 
+MACHINE = reference_device()
+"""What special functions are expanded for; tests may put another in its place."""
+
+
 class LaneFunction:
     """``rule`` from registers of `arguments` (letters of `ELEMENTS`) to one of `result`, `count` lanes at a time.
 
@@ -118,7 +123,7 @@ class LaneFunction:
         )
         self.module = ModuleOp([kernel])
         if expand:
-            expand_instructions(self.module, FORMULAS)
+            expand_instructions(self.module, FORMULAS, MACHINE)
         self.module.verify()
         image = load_image(compile_llvm(emit_module(self.module)), "k")
         self._image = image

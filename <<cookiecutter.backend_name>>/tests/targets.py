@@ -22,6 +22,7 @@ VARIABLE = "TEST_TARGET"
 ACTIVE = "TESTS_RUN_AS_TARGET"
 """Set where `VARIABLE` was obeyed, for this process and its children."""
 
+SOME_SPECIAL = frozenset("ldexp lookup sqrt rsqrt exp exp2 log log2 tanh".split())
 ALL_SPECIAL = frozenset("sqrt rsqrt exp exp2 log log2 sin cos tanh erf remf".split())
 NO_FP64 = frozenset({"i8", "i16", "i32", "i64", "f32"})
 
@@ -31,9 +32,13 @@ TARGETS: dict[str, dict[str, object]] = {
     "lanes-32": {"VECTOR_LANES": 32, "SCRATCHPAD_BYTES": 4 * 2**20, "SCRATCHPAD_OVERFLOWS": False},
     "lanes-64": {"VECTOR_LANES": 64, "MATRIX_TILE": (32, 32, 32)},
     "scratchpad-32k": {"SCRATCHPAD_BYTES": 32 * 2**10, "MATRIX_TILE": (4, 4, 4)},
+    "group-1": {"REGISTER_GROUP": 1},
+    "group-8": {"REGISTER_GROUP": 8, "VECTOR_LANES": 4},
+    "scratchpad-limit": {"SCRATCHPAD_OVERFLOWS": False, "SCRATCHPAD_BYTES": 64 * 2**10},
     "no-matrix": {"MATRIX_TILE": None},
     "no-fp64": {"VECTOR_TYPES": NO_FP64},
     "no-special": {"SPECIAL_FUNCTIONS": frozenset()},
+    "some-special": {"SPECIAL_FUNCTIONS": SOME_SPECIAL},
     "all-special": {"SPECIAL_FUNCTIONS": ALL_SPECIAL},
     "minimal": {
         "VECTOR_LANES": 4,

@@ -126,3 +126,15 @@ def test_empty_and_wrapped_arrays() -> None:
     fields = np.zeros(4, np.dtype([("a", np.int16), ("b", np.float32)]))
     with pytest.raises(ValueError, match="no multiples of the 4-byte elements"):
         DeviceArray.wrap(fields["b"])
+
+
+@pytest.mark.parametrize(
+    "index", [True, False, np.True_, (0, True), (True, Ellipsis), [0], np.array([True, False]), None, 1.0]
+)
+def test_what_would_be_a_copy_is_no_index(index: Any) -> None:
+    array = DeviceArray.zeros((2, 3))
+    with pytest.raises(TypeError, match="indexed by integers and slices"):
+        array[index]
+    with pytest.raises(TypeError, match="indexed by integers and slices"):
+        array[index] = 1
+    assert (array.numpy() == 0).all()

@@ -7,6 +7,7 @@ import zlib
 from pathlib import Path
 
 import pytest
+from dialect_forms import operation_of
 from emulated_kernels import through_all_forms
 from isa_kernels import parse_kernel
 from xdsl.context import Context
@@ -20,13 +21,13 @@ from xdsl.parser import Parser
 from <<cookiecutter.package_name>>.assembler import assemble, encoding
 from <<cookiecutter.package_name>>.assembler.encoding import HEADER, decode, encode
 from <<cookiecutter.package_name>>.assembler.errors import AssemblyError, EncodingError
-from <<cookiecutter.package_name>>.assembler.linearize import immediate_of, operation_of
+from <<cookiecutter.package_name>>.assembler.linearize import immediate_of
 from <<cookiecutter.package_name>>.assembler.opcodes import CLASSES, NUMBERS, form_numbered, form_of
-from <<cookiecutter.package_name>>.assembler.program import Block, Instruction, Program, Register, type_of
+from <<cookiecutter.package_name>>.assembler.program import Block, Instruction, Location, Program, Register, type_of
 from <<cookiecutter.package_name>>.assembler.text import parse_program, print_program
 from <<cookiecutter.package_name>>.dialects.isa import INSTRUCTIONS, ISA
 from <<cookiecutter.package_name>>.dialects.isa.control import Kernel
-from <<cookiecutter.package_name>>.frontend.locations import LOC
+from <<cookiecutter.package_name>>.dialects.locations import LOC
 from <<cookiecutter.package_name>>.target import BACKEND_NAME
 
 SAMPLES = Path(__file__).parent / "filecheck" / "isa"
@@ -60,7 +61,12 @@ def instruction_of(op: Operation, line: int) -> Instruction:
         for role, kind in form_of(name).immediates
     )
     operands = tuple(register(number, value) for number, value in enumerate(op.operands, 1))
-    return Instruction(name, results, operands, immediates, location=(f"folder {line % 3}/file.py", line))
+    return Instruction(name, results, operands, immediates, location=place_at(line))
+
+
+def place_at(line: int) -> Location:
+    inside = f"triton/language/standard.py:{line}" if line % 4 == 0 else ""
+    return Location(f"folder {line % 3}/file.py", line, line % 5, inside)
 
 
 def test_numbers_are_unique_and_complete() -> None:
@@ -103,7 +109,7 @@ middle:
 there:
     branch.unless  p0, here
 more:
-    load[8xf32]    v0, r0                      # kernel.py:3
+    load[8xf32]    v0, r0                      # kernel.py:3:7 (triton/language/standard.py:5)
     move[8xf32]    v2, v0
     spill[8xf32]   v0, 192
     reload[8xf32]  v4, 192
@@ -120,7 +126,11 @@ def machine_code() -> str:
 def test_machine_instructions_round_trip() -> None:
     program = parse_program(machine_code())
     assert [i.name for i in program.instructions()][:4] == ["argument", "argument", "branch", "jump"]
-    assert {i.location for i in program.instructions()} == {None, ("kernel.py", 1), ("kernel.py", 3)}
+    assert {i.location for i in program.instructions()} == {
+        None,
+        Location("kernel.py", 1),
+        Location("kernel.py", 3, 7, "triton/language/standard.py:5"),
+    }
     assert parse_program(print_program(program)) == program
     assert decode(encode(program)) == program
 

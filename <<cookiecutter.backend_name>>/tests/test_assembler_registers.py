@@ -96,7 +96,7 @@ def test_nothing_is_spilled_where_all_fits() -> None:
 
 def test_an_instruction_that_cannot_fit_is_out_of_resources() -> None:
     files = {file: file.size for file in RegisterFile} | {RegisterFile.VECTOR: 1}
-    with pytest.raises(OutOfResources, match="vector registers: 2 needed, 1 there") as caught:
+    with pytest.raises(OutOfResources, match="vector registers: 2 needed, 1 available") as caught:
         allocate(program(), files)
     assert isinstance(caught.value, CompileError)
     assert (caught.value.required, caught.value.limit) == (2, 1)

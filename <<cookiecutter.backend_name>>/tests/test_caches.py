@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from <<cookiecutter.package_name>>.backend import fingerprint
-from <<cookiecutter.package_name>>.backend.caches import last_level_bytes
+from <<cookiecutter.package_name>>.host_caches import last_level_bytes
+from <<cookiecutter.package_name>>.machine import Machine
 from <<cookiecutter.package_name>>.passes import streaming_stores
 
 MB = 2**20
@@ -43,9 +44,8 @@ def test_a_system_that_does_not_tell(tmp_path: Path) -> None:
     ("cache", "least"),
     [(0, 8 * MB), (16 * MB, 8 * MB), (32 * MB, 8 * MB), (96 * MB, 24 * MB), (504 * MB, 32 * MB)],
 )
-def test_outputs_of_a_quarter_are_large(monkeypatch: Any, cache: int, least: int) -> None:
-    monkeypatch.setattr(streaming_stores, "last_level_bytes", lambda: cache)
-    assert streaming_stores.large() == least
+def test_outputs_of_a_quarter_are_large(cache: int, least: int) -> None:
+    assert streaming_stores.large(Machine(False, False, cache)) == least
 
 
 def test_compiled_code_depends_on_it(monkeypatch: Any) -> None:

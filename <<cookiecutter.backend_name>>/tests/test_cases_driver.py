@@ -168,9 +168,9 @@ def test_r21_tensors_of_other_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the device is called: only memory of this process is taken."""
     from native import copying_kernel
 
-    from <<cookiecutter.package_name>>.runtime import reach
+    from <<cookiecutter.package_name>>.runtime import device_memory
 
-    monkeypatch.setattr(reach, "tensors_may_be_elsewhere", lambda: True)
+    monkeypatch.setattr(device_memory, "tensors_may_be_elsewhere", lambda: True)
 
     class Elsewhere:
         is_cuda = is_cpu = False

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from isa_kernels import NATIVE, IsaKernel, parse_kernel
 
-from <<cookiecutter.package_name>>.codegen.host import HostFeatures
 from <<cookiecutter.package_name>>.codegen.llvm import emit_module
 from <<cookiecutter.package_name>>.codegen.object_code import compile_llvm
 from <<cookiecutter.package_name>>.errors import CompileError, UnsupportedOperation
+from <<cookiecutter.package_name>>.host_features import HostFeatures
 
 # Instructions that store the i32 %v at word number %i (i32) of the array at %o.
 STORE_WORD = """

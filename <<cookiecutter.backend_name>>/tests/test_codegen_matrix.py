@@ -23,10 +23,10 @@ TYPES = {"f32": np.float32, "f64": np.float64, "i8": np.int8, "i32": np.int32}
 
 
 def mma_kernel(
-    m: int, n: int, k: int, pitches: tuple[int, int, int], operand: str, acc: str, host: Any
+    m: int, n: int, k: int, pitches: tuple[int, int, int], operand: str, acc: str, host: Any, parts: int = 1
 ) -> IsaKernel:
     lda, ldb, ldc = pitches
-    body = f"""isa.mma %c, %a, %b tile({m}, {n}, {k}) pitch({lda}, {ldb}, {ldc}) : {operand} -> {acc}
+    body = f"""isa.mma %c, %a, %b tile({m}, {n}, {k}) pitch({lda}, {ldb}, {ldc}) parts {parts} : {operand} -> {acc}
     isa.return"""
     # Shapes for the matrix units of all targets, not only of this one.
     return IsaKernel({"c": "i64", "a": "i64", "b": "i64"}, body, host, verify=False)
@@ -105,7 +105,9 @@ def test_register_blocks_fit_the_registers(host: str, vectors: int) -> None:
         heights = [len(rows) for rows, count in blocks for _ in range(count)]
         assert sum(heights) == m
         assert len(blocks) <= 2
-        assert all(rows.start == sum(len(r) * c for r, c in blocks[:at]) for at, (rows, _) in enumerate(blocks))
+        assert all(
+            rows.start == sum(len(r) * c for r, c in blocks[:at]) for at, (rows, _) in enumerate(blocks)
+        )
         assert max(heights) * vectors + vectors + 1 <= HOSTS[host].vector_registers
 
 
@@ -116,8 +118,12 @@ def test_groups_of_rows_are_about_as_high_as_each_other() -> None:
     assert rows_alike(5, 14) == [(range(5), 1)]
 
 
-def tile_loops(m: int, n: int, k: int, step_m: int, step_n: int, *, transposed: bool = False) -> str:
-    """``acc += a x b`` on dense f32 matrices, tile by tile; columns outside, or the other way round."""
+def tile_loops(
+    m: int, n: int, k: int, step_m: int, step_n: int, step_k: int = 0, *, transposed: bool = False
+) -> str:
+    """``acc += a x b`` on dense f32 matrices, tile by tile; columns outside, or the other way round. ``step_k``: the
+    steps of k of one tile, 0 for all."""
+    step_k = step_k or k
     outer, inner = ("j", "i") if not transposed else ("i", "j")
     ends, steps = {"i": m, "j": n}, {"i": step_m, "j": step_n}
     return f"""%zero = isa.const 0 : i64 : i64
@@ -126,6 +132,9 @@ def tile_loops(m: int, n: int, k: int, step_m: int, step_n: int, *, transposed: 
     %a_pitch = isa.const {4 * k} : i64 : i64
     %end_{outer} = isa.const {ends[outer]} : i64 : i64
     %step_{outer} = isa.const {steps[outer]} : i64 : i64
+    %b_pitch = isa.const {4 * n} : i64 : i64
+    %end_k = isa.const {k} : i64 : i64
+    %step_k = isa.const {step_k} : i64 : i64
     %end_{inner} = isa.const {ends[inner]} : i64 : i64
     %step_{inner} = isa.const {steps[inner]} : i64 : i64
     scf.for %{outer} = %zero to %end_{outer} step %step_{outer} : i64 {{
@@ -137,7 +146,13 @@ def tile_loops(m: int, n: int, k: int, step_m: int, step_n: int, *, transposed: 
         %a_down = isa.muli %i, %a_pitch : i64
         %a_here = isa.addi %a, %a_down : i64
         %b_here = isa.addi %b, %right : i64
-        isa.mma %here, %a_here, %b_here tile({step_m}, {step_n}, {k}) pitch({k}, {n}, {n}) : f32 -> f32
+        scf.for %k = %zero to %end_k step %step_k : i64 {{
+          %along = isa.muli %k, %size : i64
+          %below = isa.muli %k, %b_pitch : i64
+          %a_k = isa.addi %a_here, %along : i64
+          %b_k = isa.addi %b_here, %below : i64
+          isa.mma %here, %a_k, %b_k tile({step_m}, {step_n}, {step_k}) pitch({k}, {n}, {n}) : f32 -> f32
+        }}
       }}
     }}
     isa.return"""
@@ -145,7 +160,16 @@ def tile_loops(m: int, n: int, k: int, step_m: int, step_n: int, *, transposed: 
 
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize(
-    "shape", [(64, 64, 8, 16, 16), (8, 128, 5, 8, 16), (32, 8, 3, 4, 4), (24, 48, 7, 8, 16)]
+    "shape",
+    [
+        (64, 64, 8, 16, 16),
+        (8, 128, 5, 8, 16),
+        (32, 8, 3, 4, 4),
+        (24, 48, 7, 8, 16),
+        (32, 32, 64, 16, 16, 16),
+        (16, 16, 48, 8, 16, 4),
+        (4, 4, 12, 4, 4, 4),
+    ],
 )
 def test_loops_over_tiles_are_one_function(shape: tuple[int, ...], transposed: bool) -> None:
     m, n, k, *_ = shape
@@ -172,6 +196,17 @@ def test_what_the_addresses_are_made_of_may_be_in_the_loop() -> None:
     kernel = IsaKernel({"acc": "i64", "a": "i64", "b": "i64"}, body, NATIVE)
     assert kernel(acc.ctypes.data, a.ctypes.data, b.ctypes.data) == 0
     np.testing.assert_allclose(acc, a @ b, rtol=1e-5, atol=1e-5)
+
+
+def test_loops_that_leave_steps_of_k_out_stay_loops() -> None:
+    """Steps 0 to 3 and 8 to 11."""
+    a, b = RNG.standard_normal((16, 16), np.float32), RNG.standard_normal((16, 16), np.float32)
+    acc = np.zeros((16, 16), np.float32)
+    body = tile_loops(16, 16, 16, 16, 16, 8).replace("tile(16, 16, 8)", "tile(16, 16, 4)")
+    kernel = IsaKernel({"acc": "i64", "a": "i64", "b": "i64"}, body, NATIVE, verify=False)
+    assert kernel(acc.ctypes.data, a.ctypes.data, b.ctypes.data) == 0
+    here = [0, 1, 2, 3, 8, 9, 10, 11]
+    np.testing.assert_allclose(acc, a[:, here] @ b[here], rtol=1e-5, atol=1e-5)
 
 
 def test_loops_that_leave_gaps_stay_loops() -> None:

@@ -7,26 +7,32 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 import triton
 import triton.language as tl
+from xdsl.dialects.builtin import f32
+from xdsl.ir import Block
 from xdsl.irdl import irdl_op_definition
 
 from <<cookiecutter.package_name>>.assembler import opcodes
 from <<cookiecutter.package_name>>.codegen import llvm
 from <<cookiecutter.package_name>>.codegen.emission import EMITTERS, emits
-from <<cookiecutter.package_name>>.dialects.formula import Formula
 from <<cookiecutter.package_name>>.dialects.isa import INSTRUCTIONS, alu
 from <<cookiecutter.package_name>>.dialects.isa.base import Unit, mnemonic
+from <<cookiecutter.package_name>>.dialects.isa.checks import FLOATS, expect_elements
+from <<cookiecutter.package_name>>.dialects.isa.control import Kernel
 from <<cookiecutter.package_name>>.dialects.isa.definitions import belongs_in, check_instructions
+from <<cookiecutter.package_name>>.dialects.locations import lines_between
 from <<cookiecutter.package_name>>.emulator import core, emulated
 from <<cookiecutter.package_name>>.emulator.steps import STEPS
-from <<cookiecutter.package_name>>.errors import BackendError, DefinitionError, UnsupportedOperation
-from <<cookiecutter.package_name>>.frontend.locations import lines_between
+from <<cookiecutter.package_name>>.errors import BackendError, CompileError, DefinitionError, UnsupportedOperation
+from <<cookiecutter.package_name>>.formulas.formula import Formula
 from <<cookiecutter.package_name>>.language.extern import extern_function
+from <<cookiecutter.package_name>>.passes import pipeline
 from <<cookiecutter.package_name>>.runtime.array import DeviceArray
 from <<cookiecutter.package_name>>.target import BACKEND_NAME
 from <<cookiecutter.package_name>>.target_rules import UNITS
@@ -39,7 +45,10 @@ FREE = max(OWN.values()) + 1
 
 
 def test_the_table_is_sound() -> None:
+    """`check_numbers` refuses nothing, which the tests below show that it can; and nothing is left out."""
     opcodes.check_numbers(OWN)
+    assert len(set(OWN.values())) == len(OWN) and set(OWN.values()) <= set(range(1, opcodes.FIRST_FOREIGN))
+    assert {mnemonic(name) for name in OWN} >= {cls.name for cls in INSTRUCTIONS} - {Kernel.name}
 
 
 @pytest.mark.parametrize(
@@ -82,6 +91,15 @@ class Absdiff(alu.FloatBinary):
     name = mnemonic("test_absdiff")
 
 
+@irdl_op_definition
+class WrongCheck(alu.FloatBinary):
+    name = mnemonic("test_wrong_check")
+
+    def check(self) -> None:
+        super().check()
+        expect_elements("the result", element_off(self.result.type), FLOATS)  # type: ignore[name-defined]  # noqa: F821
+
+
 @pytest.mark.parametrize(
     ("cls", "words"),
     [
@@ -108,6 +126,22 @@ def test_what_takes_classes_refuses_one_without_the_decorator() -> None:
         extern_function("test_undecorated", "ff>f", Undecorated)
 
 
+def test_a_mistake_in_a_check_is_not_blamed_on_the_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(pipeline.VERIFY_VARIABLE, "1")
+    block = Block(arg_types=[f32, f32])
+    op = WrongCheck.create(operands=list(block.args), result_types=[f32])
+    block.add_op(op)
+    with pytest.raises(CompileError) as caught:
+        pipeline.verify_if_asked(op, "the lowering")
+    message = str(caught.value)
+    assert "WrongCheck.check (of " in message and "NameError: name 'element_off' is not defined" in message
+    assert re.search(r'at .*test_definitions\.py:\d+: expect_elements\("the result", element_off', message)
+    assert "invalid module" not in message
+    with pytest.raises(CompileError, match="the lowering left an invalid module"):
+        wrong = alu.AddF.create(operands=[block.args[0]], result_types=[f32])
+        pipeline.verify_if_asked(wrong, "the lowering")
+
+
 def test_every_unit_has_a_rule() -> None:
     assert {unit.value for unit in Unit} == set(UNITS)
 
@@ -126,7 +160,7 @@ def _rule(f: Formula, x: Any, y: Any, scale: float = 1.0) -> Any:
         ("fff>f", alu.AddF, "has 2 operands"),
         ("f>f", _rule, "rule _rule does not take a formula and the 1 operands"),
         ("ffff>f", _rule, "the 4 operands"),
-        ("qq>q", alu.AddF, r"no type has the letter 'q' of 'qq>q'; there are f \(fp32\), d \(fp64\)"),
+        ("qq>q", alu.AddF, r"the letter 'q' of 'qq>q' must be one of f \(fp32\), d \(fp64\)"),
         ("ff>q", None, "letter 'q'"),
         ("ff", alu.AddF, "a signature is letters .*, not 'ff'"),
         ("ff>", alu.AddF, "not 'ff>'"),
@@ -135,6 +169,24 @@ def _rule(f: Formula, x: Any, y: Any, scale: float = 1.0) -> Any:
         ("ff>ff", alu.AddF, "not 'ff>ff'"),
         ("ff>f d>d", None, "differ in their numbers of operands"),
         (" ", None, "no signature"),
+        (
+            "fi>f",
+            alu.AddF,
+            rf'{BACKEND_NAME}.addf cannot be "fi>f": vector<.*f32> and vector<.*i32> must be one',
+        ),
+        ("ff>d", alu.AddF, r'cannot be "ff>d": vector<.*f32> and vector<.*f64> must be one type'),
+        ("ff>f uu>u", alu.AddF, 'cannot be "uu>u": the operands must be f32 or f64, not vector<.*i32>'),
+        ("hh>h", alu.AddF, 'cannot be "hh>h": the operands must be f32 or f64, not vector<.*f16>'),
+        ("u>u", alu.AbsF, 'cannot be "u>u"'),
+        ("ff>b", alu.CmpF, "cannot be \"ff>b\": property 'predicate' expected"),
+        (
+            "ff>f",
+            WrongCheck,
+            r"WrongCheck.check .* fails itself: NameError: name 'element_off' is not defined",
+        ),
+        ("ff>f", 3, "class of an instruction, or a function that .*, not 3"),
+        ("ff>f", int, "not <class 'int'>"),
+        ("ff>f", partial(_rule), "not functools.partial"),
     ],
 )
 def test_wrong_signatures(signatures: str, lowering: Any, words: str) -> None:

@@ -14,11 +14,11 @@ from harness import launch
 
 from <<cookiecutter.package_name>>.backend import compiler
 from <<cookiecutter.package_name>>.backend.driver import Utilities
-from <<cookiecutter.package_name>>.backend.kinds import EMULATOR, KINDS, REFERENCE, kind_of_image, runtime_of
 from <<cookiecutter.package_name>>.compat import BinaryStage
+from <<cookiecutter.package_name>>.device_kinds import EMULATOR, KINDS, REFERENCE, kind_of_image, runtime_of
 from <<cookiecutter.package_name>>.emulator.profile import PROFILES
 from <<cookiecutter.package_name>>.errors import LaunchError
-from <<cookiecutter.package_name>>.runtime import reach
+from <<cookiecutter.package_name>>.runtime import device_memory
 from <<cookiecutter.package_name>>.runtime.array import DeviceArray
 from <<cookiecutter.package_name>>.runtime.loader import LoadError
 
@@ -45,7 +45,7 @@ def assembled(monkeypatch: pytest.MonkeyPatch, fresh_cache: Any) -> None:
 
 def run_double() -> Any:
     x, y = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
-    kernel = launch(double, (1,), x, y, BLOCK=64)
+    kernel = launch(double, (1,), x, y, BLOCK=64, device_kind=REFERENCE)
     np.testing.assert_array_equal(y, 2 * x)
     return kernel
 
@@ -70,6 +70,45 @@ def test_each_kind_has_a_runtime(fresh_cache: Any) -> None:
         assert y.numpy()[0] == 6
         if kind != REFERENCE:
             assert callable(runtime_of(kind).load) and callable(runtime_of(kind).make_launcher)
+
+
+@triton.jit
+def mark(out):
+    tl.store(out + tl.program_id(0) + tl.program_id(1) * tl.num_programs(0), 1)
+
+
+class Whole:
+    """An integer that is no int."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __index__(self) -> int:
+        return self.number
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("integer", [np.int64, np.int32, np.uint8, np.int8, Whole, int])
+def test_sizes_of_grids_are_integers_of_any_class(kind: str, integer: Any) -> None:
+    """Their product is not one of theirs: 100 times 2 is -56 in 8 bits."""
+    out = DeviceArray.zeros(256, "int32")
+    mark[(integer(100), integer(2))](out, device_kind=kind)
+    assert (out.numpy() == (np.arange(256) < 200)).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("grid", "message"),
+    [
+        ((1.0,), "along x must be an integer, not 1.0"),
+        ((1, np.float32(2)), "along y must be an integer"),
+        ((1, 1, -1), "along z must be between 0 and"),
+        ((np.int64(2**31),), "along x must be between 0 and"),
+    ],
+)
+def test_sizes_that_no_device_takes(kind: str, grid: Any, message: str) -> None:
+    with pytest.raises(LaunchError, match=message):
+        mark[grid](DeviceArray.zeros(8, "int32"), device_kind=kind)
 
 
 def test_a_stages_hook_sees_a_binary_stage() -> None:
@@ -99,7 +138,7 @@ def test_another_device_s_binary(kind: str) -> None:
 
 
 def test_a_binary_that_nobody_knows() -> None:
-    with pytest.raises(LoadError, match=r"binary of k begins with b'VEND'.* RUNTIMES in backend/kinds\.py"):
+    with pytest.raises(LoadError, match=r"binary of k begins with b'VEND'.* RUNTIMES in device_kinds\.py"):
         Utilities().load_binary("k", b"VENDOR code" * 9, 64, 0)
 
 
@@ -122,8 +161,8 @@ def test_a_device_that_torch_knows(flag: bool, monkeypatch: pytest.MonkeyPatch) 
     """`TENSOR_DEVICE` and `FLAG` (which follows from it) are all that decides which tensors are taken."""
     from native import copying_kernel
 
-    monkeypatch.setattr(reach, "TENSOR_DEVICE", "vendor")
-    monkeypatch.setattr(reach, "FLAG", "is_vendor" if flag else "is_unknown")
+    monkeypatch.setattr(device_memory, "TENSOR_DEVICE", "vendor")
+    monkeypatch.setattr(device_memory, "FLAG", "is_vendor" if flag else "is_unknown")
     x, y = DeviceArray.full(64, 3.0), DeviceArray.zeros(64)
     out = DeviceArray.zeros(2, "int64")
     kernel = copying_kernel({"out": "*i64", "x": "*fp32"})
@@ -139,5 +178,5 @@ def test_the_active_torch_device(monkeypatch: pytest.MonkeyPatch) -> None:
     torch = pytest.importorskip("torch", reason="torch is not installed")
     from triton.runtime import driver
 
-    monkeypatch.setattr(reach, "TENSOR_DEVICE", "meta")
+    monkeypatch.setattr(device_memory, "TENSOR_DEVICE", "meta")
     assert driver.active.get_active_torch_device() == torch.device("meta")

@@ -3,103 +3,23 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from workshop import DOCS, TESTS, Workshop, blocks, commands, edits, placed, text_of
 
-import <<cookiecutter.package_name>>
 from <<cookiecutter.package_name>>.target import BACKEND_NAME, ENV_PREFIX, PACKAGE_NAME
-
-TESTS = Path(__file__).parent
-DOCS = TESTS.parent / "docs"
-BLOCK = re.compile(r"^```(python|toml|diff|mlir)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-PLACE = re.compile(r"(?:#|//) (\S+\.(?:py|mlir))(, at the end)?\n")
 
 LINES_OF_AN_INSTRUCTION = 85
 """How much the walk-through may ask of a reader, tests included."""
 
 PYTEST = ("-m", "pytest", "-q", "-p", "no:cacheprovider")
-
-
-def blocks(page: str, language: str) -> list[str]:
-    if not DOCS.is_dir():
-        pytest.skip("the tests run without the documentation beside them")
-    return [
-        text for kind, text in BLOCK.findall((DOCS / page).read_text(encoding="utf-8")) if kind == language
-    ]
-
-
-def placed(page: str) -> dict[str, str]:
-    """Where the code of a page goes -> the code."""
-    found: dict[str, str] = {}
-    for text in [*blocks(page, "python"), *blocks(page, "mlir")]:
-        place = PLACE.match(text)
-        assert place is not None, f"{page}: the first line must say where this goes:\n{text}"
-        found[place[1]] = text[place.end() :]
-    return found
-
-
-def edits(page: str) -> Iterator[tuple[str, str, str]]:
-    """The changes of lines that a page asks for: file, old text, new text."""
-    for text in blocks(page, "diff"):
-        place = PLACE.match(text)
-        assert place is not None, f"{page}: the first line must say which file this changes:\n{text}"
-        lines = text[place.end() :].splitlines(keepends=True)
-        old = "".join(line[1:] for line in lines if line[0] in " -")
-        new = "".join(line[1:] for line in lines if line[0] in " +")
-        yield place[1], old, new
-
-
-class Workshop:
-    """A copy of this package, and what is needed to run tests in it, for code to be put into."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        package = Path(<<cookiecutter.package_name>>.__file__).parent
-        ignore = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(package, root / "src" / PACKAGE_NAME, ignore=ignore)
-        (root / "tests").mkdir()
-        for name in ("conftest.py", "harness.py"):
-            shutil.copy(TESTS / name, root / "tests")
-
-    def put(self, page: str, folder: str = "") -> int:
-        """Puts the code of a page that belongs below `folder` where it belongs; gives its lines."""
-        count = 0
-        for place, text in placed(page).items():
-            if place.startswith(folder):
-                file = self.root / place
-                file.parent.mkdir(parents=True, exist_ok=True)
-                with file.open("a", encoding="utf-8") as stream:
-                    stream.write(text)
-                count += len(text.splitlines())
-        return count
-
-    def edit(self, page: str) -> None:
-        """Changes the lines that a page says are to be changed."""
-        for place, old, new in edits(page):
-            file = self.root / place
-            text = file.read_text(encoding="utf-8")
-            assert text.count(old) == 1, f"{page}: {place} does not have these lines once:\n{old}"
-            file.write_text(text.replace(old, new), encoding="utf-8")
-
-    def run(self, *words: str, **variables: str) -> str:
-        """Runs Python with the copy, and what lies beside it, before everything installed."""
-        paths = [str(self.root / "src"), str(self.root)]
-        done = subprocess.run(
-            [sys.executable, *words],
-            cwd=self.root,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), **variables},
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+INSIDE = "DOCS_WERE_FOLLOWED_HERE"
+"""Set in the copy of this package where the pages have been followed, so that it makes no copy of its own."""
 
 
 @pytest.fixture
@@ -107,29 +27,56 @@ def workshop(tmp_path: Path) -> Workshop:
     return Workshop(tmp_path)
 
 
-def test_add_an_instruction_and_a_pass(workshop: Workshop) -> None:
+def test_add_an_instruction(workshop: Workshop) -> None:
     """And this package's tests of all instructions are content with the new one."""
     page = "add-an-instruction.md"
-    shutil.copytree(TESTS / "filecheck", workshop.root / "tests" / "filecheck")
-    workshop.edit(page)
-    lines = workshop.put(page, "src/") + workshop.put(page, "tests/")
-    assert lines < LINES_OF_AN_INSTRUCTION
-    workshop.put("add-a-pass.md")
+    workshop.take_tests()
+    assert workshop.follow(page, "src/") + workshop.follow(page, "tests/") < LINES_OF_AN_INSTRUCTION
+    assert "2 passed" in workshop.run(*PYTEST, "tests/test_relu_clip.py")
+    files = [f"tests/test_{name}.py" for name in ("filecheck", "assembler_forms", "emulator", "instructions")]
+    chosen = "relu_clip or alu or forms or step or (arithmetic and f32)"
+    workshop.run(*PYTEST, *files, "-k", chosen)
+
+
+def test_more_instructions(workshop: Workshop) -> None:
+    workshop.take_tests()
+    workshop.follow("more-instructions.md")
+    assert "2 passed" in workshop.run(*PYTEST, "tests/test_integers.py")
+    files = [f"tests/test_{name}.py" for name in ("filecheck", "assembler_forms", "emulator", "instructions")]
+    workshop.run(*PYTEST, *files, "-k", "dot4 or alu or forms or step")
+
+
+def test_add_a_pass(workshop: Workshop) -> None:
+    workshop.follow("add-an-instruction.md", "src/")
+    workshop.follow("add-a-pass.md")
     no_old_interfaces = f"error::DeprecationWarning:{PACKAGE_NAME}.passes.form_relu_clip"
-    out = workshop.run(*PYTEST, "-W", no_old_interfaces, "tests")
-    assert "4 passed" in out
-    for file in TESTS.glob("*.py"):
-        shutil.copy(file, workshop.root / "tests")
-    files = [f"tests/{name}.py" for name in ("test_filecheck", "test_assembler_forms", "test_emulator")]
-    workshop.run(*PYTEST, *files, "-k", "relu_clip or alu or forms or step or (arithmetic and f32)")
+    files = [place for place, _ in placed("add-a-pass.md") if place.startswith("tests/")]
+    assert f"{len(files)} passed" in workshop.run(*PYTEST, "-W", no_old_interfaces, *files)
     listing = workshop.run("-m", f"{PACKAGE_NAME}.cli.main", "passes", "isa")
     assert listing.index("form-relu-clip") < listing.index("expand-special")
 
 
+def test_the_commands_of_a_pass(workshop: Workshop) -> None:
+    """As they are printed, one after the other, on a file of Triton IR."""
+    workshop.follow("add-an-instruction.md", "src/")
+    workshop.follow("add-a-pass.md", "src/")
+    shutil.copy(TESTS / "filecheck" / "lowering" / "while.mlir", workshop.root / "kernel.ttir")
+    ours, first, second = commands("add-a-pass.md")
+    assert f"{BACKEND_NAME}.kernel" in workshop.shell(ours)
+    workshop.shell(first)
+    assert f"{BACKEND_NAME}.kernel" in (workshop.root / "kernel.mlir").read_text(encoding="utf-8")
+    assert "define" in workshop.shell(second)
+
+
 def test_add_an_instruction_from_another_package(workshop: Workshop) -> None:
-    workshop.put("add-an-instruction.md", "their_package/")
+    page = "add-an-instruction.md"
+    known = workshop.root / "src" / PACKAGE_NAME / "dialects" / "isa" / "alu.py"
+    # Where this package has the instruction already, the other one's needs another name.
+    taken = "class ReluClip" in known.read_text(encoding="utf-8")
+    names = {"ReluClip": "TheirClip", "relu_clip": "their_clip"} if taken else {"relu_clip": "relu_clip"}
+    workshop.follow(page, "their_package/", names)
     (workshop.root / "their_package" / "__init__.py").touch()
-    (toml,) = blocks("add-an-instruction.md", "toml")
+    (toml,) = blocks(page, "toml")
     ((group, points),) = tomllib.loads(toml)["project"]["entry-points"].items()
     info = workshop.root / "their_package-1.0.dist-info"
     info.mkdir()
@@ -137,44 +84,30 @@ def test_add_an_instruction_from_another_package(workshop: Workshop) -> None:
     entries = "".join(f"{name} = {value}\n" for name, value in points.items())
     (info / "entry_points.txt").write_text(f"[{group}]\n{entries}")
 
-    test = placed("add-an-instruction.md")["tests/test_relu_clip.py"]
+    test = dict(placed(page))["tests/test_relu_clip.py"]
     test = test.replace(f"{PACKAGE_NAME}.language.activations", "their_package.activations")
-    (workshop.root / "tests" / "test_relu_clip.py").write_text(test)
+    name = names["relu_clip"]
+    (workshop.root / "tests" / "test_relu_clip.py").write_text(test.replace("relu_clip", name))
     assert "2 passed" in workshop.run(*PYTEST, "tests")
 
     # A process that has not imported the package finds it by its entry point, to read its instructions back.
-    text = f'%x = "test.op"() : () -> f32\n%y = {BACKEND_NAME}.relu_clip %x, %x : f32\n'
+    text = f'%x = "test.op"() : () -> f32\n%y = {BACKEND_NAME}.{name} %x, %x : f32\n'
     (workshop.root / "file.mlir").write_text(text)
-    assert "relu_clip" in workshop.run("-m", f"{PACKAGE_NAME}.cli.main", "opt", "file.mlir")
+    assert name in workshop.run("-m", f"{PACKAGE_NAME}.cli.main", "opt", "file.mlir")
 
 
 def test_kernel_functions(workshop: Workshop) -> None:
-    assert workshop.put("kernel-functions.md")
+    assert workshop.follow("kernel-functions.md")
     assert "1 passed" in workshop.run(*PYTEST, "tests")
 
 
 def test_replace_the_runtime(workshop: Workshop) -> None:
     """The example's device runs the kernel of its test, and tests of this package."""
-    page = "replace-the-runtime.md"
-    workshop.edit(page)
-    assert workshop.put(page)
+    assert workshop.follow("replace-the-runtime.md")
     assert "1 passed" in workshop.run(*PYTEST, "tests/test_my_device.py")
-    shutil.copy(TESTS / "test_e2e_launch.py", workshop.root / "tests")
+    workshop.take_tests()
     workshop.run(*PYTEST, "tests/test_e2e_launch.py", **{f"{ENV_PREFIX}_DEVICE": "mine"})
-
-
-def test_stock_xdsl_opt(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The commands that a page gives, on Triton IR and on what the first of them prints."""
-    for page in ("add-an-instruction.md", "add-a-pass.md"):
-        workshop.edit(page)
-        workshop.put(page)
-    text = (DOCS / "add-a-pass.md").read_text(encoding="utf-8")
-    first, second = re.findall(r"^    xdsl-opt (.*) kernel\.\w+$", text, re.MULTILINE)
-    kernel = TESTS / "filecheck" / "lowering" / "while.mlir"
-    instructions = workshop.run("-m", "xdsl.tools.xdsl_opt", *first.split(), str(kernel))
-    assert f"{BACKEND_NAME}.kernel" in instructions
-    (workshop.root / "kernel.mlir").write_text(instructions, encoding="utf-8")
-    assert "define" in workshop.run("-m", "xdsl.tools.xdsl_opt", *second.split(), "kernel.mlir")
+    workshop.run(*PYTEST, "tests/test_devices.py", "tests/test_registry.py", "-k", "binary or steps_between")
 
 
 def test_files_of_the_quick_form_are_there() -> None:
@@ -184,7 +117,14 @@ def test_files_of_the_quick_form_are_there() -> None:
 
 
 RUFF = shutil.which("ruff", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
-PAGES = ("add-an-instruction.md", "add-a-pass.md", "kernel-functions.md", "replace-the-runtime.md")
+PAGES = (
+    "add-an-instruction.md",
+    "more-instructions.md",
+    "add-a-pass.md",
+    "kernel-functions.md",
+    "replace-the-runtime.md",
+)
+"""Those with code that is put into the package, in an order in which they can be followed."""
 
 
 @pytest.mark.skipif(RUFF is None, reason="ruff is not installed")
@@ -199,19 +139,19 @@ def test_style(workshop: Workshop, page: str) -> None:
         done = subprocess.run([str(RUFF), *words], cwd=root, capture_output=True, text=True)
         return done.stdout + done.stderr if done.returncode else ""
 
-    places = [
-        place for place in [*placed(page), *(place for place, *_ in edits(page))] if place.endswith(".py")
-    ]
+    places = sorted({place for place, *_ in (*placed(page), *edits(page)) if place.endswith(".py")})
+
+    def clean(*words: str) -> list[str]:
+        """Files that will be new, or have nothing to complain of before the page is followed."""
+        return [place for place in places if not (root / place).exists() or not ruff(*words, place)]
+
     # How lines break may depend on the length of this package's name: files that are as they were generated.
-    formatted = [
-        place for place in places if not (root / place).exists() or not ruff("format", "--check", place)
-    ]
-    workshop.edit(page)
-    workshop.put(page)
+    formatted, checked = clean("format", "--check"), clean("check")
+    workshop.follow(page)
     assert ruff("format", "--diff", *formatted) == ""
-    ours = [place for place in places if place.startswith(("src/", "tests/"))]
+    ours = [place for place in checked if place.startswith(("src/", "tests/"))]
     assert ruff("check", *ours) == ""
-    theirs = sorted(set(places) - set(ours))
+    theirs = [place for place in places if not place.startswith(("src/", "tests/"))]
     if theirs and PACKAGE_NAME < "xdsl":  # the order of its imports is that of the names
         config = ("--isolated", "--line-length", "110", "--select", "E,F,I,B,UP", "--config", 'src=["."]')
         assert ruff("check", *config, *theirs) == ""
@@ -228,6 +168,13 @@ def test_style_of_the_readme(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_every_constant_of_the_machine_is_explained() -> None:
+    from <<cookiecutter.package_name>>.target_rules import RULES
+
+    text = text_of("first-day-numbers.md")
+    assert [name for name in RULES if f"`{name}`" not in text] == []
+
+
 def test_registering_is_what_the_docs_say() -> None:
     """The entry-point group in both pages is the one that is looked up."""
     from <<cookiecutter.package_name>>.extensions import ENTRY_POINT_GROUP
@@ -235,3 +182,34 @@ def test_registering_is_what_the_docs_say() -> None:
     for page in ("add-an-instruction.md", "add-a-pass.md"):
         for toml in blocks(page, "toml"):
             assert set(tomllib.loads(toml)["project"]["entry-points"]) == {ENTRY_POINT_GROUP}
+
+
+@pytest.mark.skipif(INSIDE in os.environ, reason="this is the package where the docs were followed")
+def test_the_tests_hold_where_the_docs_were_followed(tmp_path: Path) -> None:
+    """The owner has added an instruction, done what the pages say, made the new device the default, deleted a page."""
+    workshop = Workshop(tmp_path, whole=True)
+    root = workshop.root
+    for name in ("src/", "tests/filecheck/"):
+        workshop.follow("add-an-instruction.md", name, {"ReluClip": "OwnClip", "relu_clip": "own_clip"})
+    followed = [page for page in PAGES if (DOCS / page).exists()]
+
+    def follow_all() -> dict[Path, bytes]:
+        for page in followed:
+            workshop.follow(page)
+        return {file: file.read_bytes() for file in root.rglob("*") if file.suffix in (".py", ".mlir")}
+
+    assert follow_all() == follow_all()
+    numbers = (root / "src" / PACKAGE_NAME / "assembler" / "opcodes.py").read_text(encoding="utf-8")
+    assert '"own_clip": ' in numbers and '"relu_clip": ' in numbers
+    for file in (root / "src").rglob("*.py"):
+        text = file.read_text(encoding="utf-8")
+        if "def selected_kind" in text:
+            assert text.count("or REFERENCE") == 1
+            file.write_text(text.replace("or REFERENCE", 'or "mine"'), encoding="utf-8")
+    inside = {INSIDE: "1"}
+    workshop.run(*PYTEST, "tests/test_docs.py", **inside)
+    names = ("devices", "registry", "assembler_forms", "filecheck", "instructions")
+    chosen = "kind or binary or steps_between or forms or isa or own_clip or relu_clip or dot4"
+    workshop.run(*PYTEST, *(f"tests/test_{name}.py" for name in names), "-k", chosen, **inside)
+    (root / "docs" / "add-a-pass.md").unlink(missing_ok=True)
+    assert "skipped" in workshop.run(*PYTEST, "tests/test_docs.py", "-k", "pass or says or say", **inside)

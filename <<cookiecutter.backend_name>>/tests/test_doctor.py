@@ -502,9 +502,9 @@ def _as_user(uid, env, **environ):
     script = (
         "import os\n"
         f"from {PACKAGE_NAME}.cli import check_cache\n"
-        f"from {PACKAGE_NAME}.cli.surroundings import Surroundings\n"
+        f"from {PACKAGE_NAME}.cli.environment import Environment\n"
         f"os.setgroups([]); os.setgid({uid}); os.setuid({uid})\n"
-        "print(*[f.check for f in check_cache.folder(Surroundings((), dict(os.environ))) if f.status == "
+        "print(*[f.check for f in check_cache.folder(Environment((), dict(os.environ))) if f.status == "
         "'FAIL'])\n"
     )
     done = env.run("-c", script, **environ)
@@ -516,8 +516,8 @@ def test_little_space(tmp_path, monkeypatch):
     for free, status in ((10**6, "FAIL"), (10**8, "WARN"), (10**12, "OK")):
         usage = shutil.disk_usage(tmp_path)._replace(free=free)
         monkeypatch.setattr(check_cache.shutil, "disk_usage", lambda path, usage=usage: usage)
-        surroundings = check_cache.Surroundings((), {"TRITON_CACHE_DIR": str(tmp_path)})
-        assert next(iter(check_cache.folder(surroundings))).status == status
+        environment = check_cache.Environment((), {"TRITON_CACHE_DIR": str(tmp_path)})
+        assert next(iter(check_cache.folder(environment))).status == status
 
 
 def _compilation(cache: Path, key: str, **files: bytes) -> Path:
@@ -599,11 +599,11 @@ def test_read_processor(tmp_path, text, name, feature):
 
 
 def test_a_broken_check_is_reported():
-    def breaks(surroundings):
+    def breaks(environment):
         raise OSError("disk on fire")
         yield
 
-    findings = examination.examine(check_cache.Surroundings((), {}), (breaks, check_host.processor))
+    findings = examination.examine(check_cache.Environment((), {}), (breaks, check_host.processor))
     assert [finding.status for finding in findings] == ["FAIL", "OK"]
     assert "disk on fire" in findings[0].what
 

@@ -7,8 +7,9 @@ import time
 import pytest
 from native import NEVER, counting_kernel, run_python
 
-from <<cookiecutter.package_name>>.backend.driver import DEVICE, Driver
+from <<cookiecutter.package_name>>.backend.driver import Driver
 from <<cookiecutter.package_name>>.compat import BinaryStage
+from <<cookiecutter.package_name>>.device_kinds import DEVICE
 from <<cookiecutter.package_name>>.errors import InstallationError
 from <<cookiecutter.package_name>>.runtime.array import DeviceArray
 from <<cookiecutter.package_name>>.target import ARCH, BACKEND_NAME, PACKAGE_NAME, SCRATCHPAD_BYTES

@@ -170,6 +170,19 @@ def test_damaged_objects(kept: int) -> None:
 
 
 @here
+def test_object_without_symbols() -> None:
+    image = bytearray(compile_llvm(PROGRAM))
+    table = struct.unpack_from("<Q", image, 0x28)[0]
+    size, count = struct.unpack_from("<HH", image, 0x3A)
+    for at in range(table, table + size * count, size):
+        if struct.unpack_from("<I", image, at + 4)[0] == elf.SYMTAB:
+            struct.pack_into("<I", image, at + 4, elf.PROGBITS)
+    with pytest.raises(elf.CannotLink, match="no table of symbols"):
+        elf.link(bytes(image), ["count"])
+    assert elf.undefined_symbols(bytes(image)) == []
+
+
+@here
 def test_unknown_relocation() -> None:
     image = bytearray(compile_llvm(PROGRAM))
     table = struct.unpack_from("<Q", image, 0x28)[0]

@@ -29,13 +29,14 @@ from <<cookiecutter.package_name>>.assembler.program import JUMPS, Instruction
 from <<cookiecutter.package_name>>.assembler.text import parse_program
 from <<cookiecutter.package_name>>.backend.options import OptionError, Options, parse_options
 from <<cookiecutter.package_name>>.cli import main as cli
+from <<cookiecutter.package_name>>.cli.profile import hot_lines, waits
 from <<cookiecutter.package_name>>.dialects.isa import INSTRUCTIONS, alu
-from <<cookiecutter.package_name>>.dialects.isa.base import mnemonic
-from <<cookiecutter.package_name>>.emulator import core, emulated
+from <<cookiecutter.package_name>>.dialects.isa.base import Unit, mnemonic
+from <<cookiecutter.package_name>>.emulator import core, cycles, emulated
 from <<cookiecutter.package_name>>.emulator.alu import computed
 from <<cookiecutter.package_name>>.emulator.cycles import cost_of
 from <<cookiecutter.package_name>>.emulator.machine import Buffer, EmulatorFault, Memory
-from <<cookiecutter.package_name>>.emulator.profile import PROFILES
+from <<cookiecutter.package_name>>.emulator.profile import PROFILES, Profile
 from <<cookiecutter.package_name>>.emulator.steps import STEPS, executes
 from <<cookiecutter.package_name>>.examples import cases
 from <<cookiecutter.package_name>>.runtime.array import DeviceArray
@@ -372,6 +373,62 @@ def test_out_of_bounds_names_the_line() -> None:
 
 
 @triton.jit
+def read_beyond(x, y, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    first = (tl.program_id(0) + tl.program_id(1)) * BLOCK
+    tl.store(y + i, tl.load(x + first + i + n))
+
+
+@triton.jit
+def read_apart(x, y, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(y + i, tl.load(x + n * i))
+
+
+@triton.jit
+def gather_beyond(x, y, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(y + i, tl.gather(tl.load(x + i), tl.where(i == 5, n, i), 0))
+
+
+def test_a_fault_names_program_lane_and_column() -> None:
+    x, y = DeviceArray.zeros(32), DeviceArray.zeros(32)
+    with emulated():
+        with pytest.raises(EmulatorFault) as caught:
+            launch(read_beyond, (2, 2), x, y, 3, BLOCK=16)
+        text = str(caught.value)
+        # What a register holds, and so how many lanes the access has, is the target's.
+        assert re.search(r"x\+\d+ \(x has 128 bytes\) is out of bounds in lane \d+\n", text)
+        line, column = map(int, re.search(r"test_emulator\.py:(\d+):(\d+)", text).groups())  # type: ignore[union-attr]
+        source = Path(__file__).read_text().splitlines()[line - 1]
+        assert source[column - 1 :].startswith("tl.load(x + first + i + n)")
+        assert text.endswith("\n  in program (1, 0, 0) of the grid (2, 2, 1)")
+        with pytest.raises(EmulatorFault, match=r"access to 4 bytes at x\+132 .* in lane \d+\n"):
+            launch(read_apart, (1,), x, y, 3, BLOCK=16)
+
+
+def test_a_wrong_index_of_a_block() -> None:
+    x, y = DeviceArray.zeros(16), DeviceArray.zeros(16)
+    with emulated(), pytest.raises(EmulatorFault, match="an index of tl.gather is not one of the block"):
+        launch(gather_beyond, (1,), x, y, 9999, BLOCK=16)
+
+
+@pytest.mark.parametrize(
+    ("address", "size", "lane", "words"),
+    [
+        (0x100F0, 64, 0, "x+240 (x has 256 bytes) is out of bounds in lane 4"),
+        (0x10100, 4, 7, "x+256 (x has 256 bytes) is out of bounds in lane 7"),
+        (0xFFF0, 64, 2, "x-16 (x has 256 bytes) is out of bounds in lane 2"),
+        (0x10102, 4, 3, "0x10102 (lane 3) is not aligned"),
+    ],
+)
+def test_the_first_lane_that_is_out_of_bounds(address: int, size: int, lane: int, words: str) -> None:
+    memory = Memory([Buffer("workspace", 0x9000, 0x9000), Buffer("x", 0x10000, 0x10100)])
+    with pytest.raises(EmulatorFault, match=re.escape(words)):
+        memory.check(Instruction("load"), address, size, 4, known=True, lane=lane)
+
+
+@triton.jit
 def read_far_away(x, y, n):
     far = tl.load(x + n)
     tl.store(y, far)
@@ -480,7 +537,7 @@ def checked(x, n):
 
 def test_assertions_and_printing(capfd: pytest.CaptureFixture[str]) -> None:
     x = DeviceArray.zeros(4, "int32")
-    with emulated(), pytest.raises(DeviceAssertion, match="too many programs"):
+    with emulated(), pytest.raises(DeviceAssertion, match=r"too many programs.*, program \(2, 0, 0\)"):
         launch(checked, (4,), x, 2, debug=True)
     np.testing.assert_array_equal(x.numpy(), [1, 2, 0, 0])
     assert "1" in capfd.readouterr().out
@@ -556,6 +613,68 @@ def test_cycles_follow_from_the_target() -> None:
     assert cost.operations == 4 * VECTOR_LANES
     assert sum(cost.lines.values()) == cost.cycles
     assert sum(cost.instructions.values()) == len(block.code)
+
+
+def test_what_the_core_waits_for() -> None:
+    """A chain of additions leaves the vector unit idle most of the time: the kernel waits for its results."""
+    wide = vector("f32", VECTOR_LANES)
+    chain = "".join(f"%v{n + 1} = isa.addf %{f'v{n}' if n else 'a'}, %a : {wide}\n" for n in range(20))
+    end = f"isa.store %v20, %x : {wide}\nisa.return"
+    kernel = EmulatedKernel({"x": "i64"}, f"%a = isa.load %x : {wide}\n{chain}{end}")
+    cost = cost_of(kernel.program.blocks[0])
+    assert cost.waits[Unit.MEMORY] >= LATENCIES["memory"][0] - 1
+    assert cost.waits[Unit.VECTOR] == 20 * (LATENCIES["vector"][0] - 1)
+    assert sum(cost.waits.values()) + sum(cost.instructions.values()) <= cost.cycles
+    profile = Profile(
+        "chain", cycles=cost.cycles, busy=cost.busy, instructions=cost.instructions, waits=cost.waits
+    )
+    assert profile.bound == "latency" and profile.utilisation > 0.5
+    assert re.match(
+        r"waits on latency for \d\d% of the cycles, by whose results: vector \d\d%, memory \d\d%",
+        waits(profile),
+    )
+
+
+def test_a_unit_that_is_hardly_busy_bounds_nothing() -> None:
+    def profile(**counts: dict[Unit, int]) -> Profile:
+        return Profile("k", cycles=100, **counts)  # type: ignore[arg-type]
+
+    assert profile(busy={Unit.MATRIX: 60}, waits={Unit.MEMORY: 70}).bound == "matrix"
+    assert profile(busy={Unit.SCALAR: 19}, waits={Unit.MEMORY: 70}).bound == "latency"
+    halves = {Unit.SCALAR: 45, Unit.VECTOR: 45}
+    assert profile(busy=halves, instructions=halves, waits={Unit.MEMORY: 10}).bound == "issue"
+    assert profile(busy={Unit.SCALAR: 19}, waits={Unit.MEMORY: 9}).bound == "scalar"
+    assert waits(profile(waits={Unit.MEMORY: 9})) == ""
+
+
+@triton.jit
+def sum_twice(x, y, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    total = tl.sum(tl.softmax(tl.load(x + i)), 0)
+    tl.store(y, total)
+
+
+def test_a_call_of_the_library_is_the_kernels_line() -> None:
+    """And the library's in parentheses."""
+    PROFILES.clear()
+    with emulated():
+        launch(sum_twice, (1,), DeviceArray.zeros(64), DeviceArray.zeros(1), BLOCK=64)
+    first = hot_lines(PROFILES["sum_twice"], 9)[0]
+    assert re.search(
+        r"%  test_emulator\.py:\d+ +total = tl\.sum.*  \(triton/language/standard\.py:\d+\)$", first
+    )
+    assert all(location.file == __file__ for location in PROFILES["sum_twice"].lines if location is not None)
+
+
+@pytest.mark.parametrize(("rate", "busy"), [(1, 7), (2, 14), (0.5, 4), (0.01, 1)])
+def test_the_matrix_unit_may_take_several_steps_a_cycle(
+    rate: float, busy: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cycles, "LATENCIES", {**LATENCIES, "matrix": (16, rate)})
+    monkeypatch.setattr(cycles, "MATRIX_TILE", (16, 8, 16))
+    mma = Instruction("mma", (), (), (4, 4, 7, 7, 4, 4, "f32", "f32"))
+    assert cycles.occupancy(mma, cycles.unit_of(mma)) == busy
+    assert cycles.peaks()["matrix unit"] == 2 * 16 * 8 / rate
 
 
 def test_profile_command(

@@ -24,7 +24,7 @@ from <<cookiecutter.package_name>>.examples import (
     vector_add,
 )
 from <<cookiecutter.package_name>>.runtime.array import DeviceArray
-from <<cookiecutter.package_name>>.target import BACKEND_NAME, PACKAGE_NAME
+from <<cookiecutter.package_name>>.target import BACKEND_NAME, ENV_PREFIX, PACKAGE_NAME
 
 FLOATS = ["float32", "float16", "bfloat16"]
 LENGTHS = [1, 2, 127, 4096, 10007]
@@ -215,6 +215,16 @@ def test_demo() -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "2 of 2 right" in done.stdout
+
+
+def test_demo_on_the_emulator() -> None:
+    """It counts instead of timing, in seconds instead of hours."""
+    environment = {**os.environ, f"{ENV_PREFIX}_DEVICE": "emulator"}
+    command = [sys.executable, "-m", demo.__name__, "vector_add", "matmul", "conv"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "on its emulator" in done.stdout and "reference device" not in done.stdout
+    assert "9 of 9 right" in done.stdout and "cycles" in done.stdout and "ratio" not in done.stdout
 
 
 def test_demo_stops_where_no_kernel_can_run(tmp_path: Path) -> None:

@@ -66,9 +66,19 @@ def test_the_same_bits(monkeypatch: pytest.MonkeyPatch, operand: str, acc: str) 
         np.testing.assert_array_equal(vectors, unit, f"{m} x {n} x {k}")
 
 
+def test_parts_are_multiplied_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = np.random.default_rng(4)
+    a, b = generator.standard_normal((64, 64), np.float32), generator.standard_normal((64, 64), np.float32)
+    unit, vectors = np.zeros((64, 64), np.float32), np.zeros((64, 64), np.float32)
+    mma_kernel(64, 64, 64, (64, 64, 64), "f32", "f32", NATIVE)(unit, a, b)
+    monkeypatch.setattr(isa_kernels, "parse_kernel", parse_and_expand)
+    mma_kernel(64, 64, 64, (64, 64, 64), "f32", "f32", NATIVE, parts=2)(vectors, a, b)
+    np.testing.assert_array_equal(vectors, unit)
+
+
 def test_sums_are_whole_registers_in_one_loop() -> None:
     """A tile of the size that the lowering chooses: no scalar arithmetic on elements, nothing stored within the loop."""
-    rows, columns, _ = matrix.VECTOR_TILE
+    rows, columns = matrix.VECTOR_TILE
     body = f"""isa.mma %c, %a, %b tile({rows}, {columns}, 64) pitch(64, {columns}, {columns}) : f32 -> f32
     isa.return"""
     module = parse_and_expand({"c": "i64", "a": "i64", "b": "i64"}, body, verify=False)

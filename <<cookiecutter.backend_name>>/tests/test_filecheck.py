@@ -3,6 +3,7 @@
 A small part of LLVM's lit: a line is a pipe of this package's command, ``not`` before it, and ``filecheck``; ``%s`` is
 the file, ``2>&1`` joins errors to the output. All of it happens in this process, which takes milliseconds a line.
 Checks can use the numbers of the target as ``[[LANES]]``, ``[[TILE_M]]``, ``[[TILE_N]]``, ``[[TILE_K]]``.
+A line ``REQUIRES: no-exp, f64`` skips the file on a machine that has the special function exp, or no f64.
 """
 
 from __future__ import annotations
@@ -23,11 +24,15 @@ from filecheck.parser import Parser, pattern_for_opts
 from <<cookiecutter.package_name>>.cli import main as cli
 from <<cookiecutter.package_name>>.dialects.isa import INSTRUCTIONS
 from <<cookiecutter.package_name>>.dialects.isa.matrix import tile_of
-from <<cookiecutter.package_name>>.target import DISTRIBUTION_NAME, VECTOR_LANES
+from <<cookiecutter.package_name>>.target import DISTRIBUTION_NAME, SPECIAL_FUNCTIONS, VECTOR_LANES, VECTOR_TYPES
+from <<cookiecutter.package_name>>.target_rules import EXPANDABLE
 
 FOLDER = Path(__file__).parent / "filecheck"
 FILES = sorted(path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*.*"))
 RUN = re.compile(r"// RUN: (.*)")
+REQUIRES = re.compile(r"// REQUIRES: (.*)")
+FEATURES = VECTOR_TYPES | SPECIAL_FUNCTIONS | {f"no-{name}" for name in EXPANDABLE - SPECIAL_FUNCTIONS}
+"""What the machine has and lacks of `target.py`."""
 NUMBERS = dict(
     zip(("LANES", "TILE_M", "TILE_N", "TILE_K"), map(str, (VECTOR_LANES, *tile_of("f32"))), strict=True)
 )
@@ -66,7 +71,11 @@ def check(words: list[str], text: str) -> None:
 @pytest.mark.parametrize("name", FILES)
 def test_file(name: str) -> None:
     file = FOLDER / name
-    lines = RUN.findall(file.read_text(encoding="utf-8"))
+    text = file.read_text(encoding="utf-8")
+    for feature in ", ".join(REQUIRES.findall(text)).split(", "):
+        if feature and feature not in FEATURES:
+            pytest.skip(f"this is for a machine with {feature}")
+    lines = RUN.findall(text)
     assert lines, f"{name} has no RUN line"
     for line in lines:
         text = ""

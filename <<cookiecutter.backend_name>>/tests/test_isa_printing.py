@@ -22,7 +22,7 @@ from <<cookiecutter.package_name>>.backend.options import Options
 from <<cookiecutter.package_name>>.dialects.isa import INSTRUCTIONS, ISA, control, lanes
 from <<cookiecutter.package_name>>.dialects.isa.base import Instruction
 from <<cookiecutter.package_name>>.dialects.isa.printing import InstructionModule, InstructionPrinter, _parts
-from <<cookiecutter.package_name>>.frontend.locations import SourceLoc
+from <<cookiecutter.package_name>>.dialects.locations import SourceLoc
 from <<cookiecutter.package_name>>.frontend.ttir_parser import parse_ttir
 from <<cookiecutter.package_name>>.lowering import lower_module
 from <<cookiecutter.package_name>>.target import BACKEND_NAME
@@ -34,8 +34,8 @@ KERNEL_WITH_TRAP = f"""
   {BACKEND_NAME}.return
 }}
 """
-LEFT_TO_XDSL = {"kernel", "math", "print"}
-"""A syntax of their own, or operands that may be many."""
+LEFT_TO_XDSL = {"kernel", "math", "mma", "print"}
+"""A syntax of their own, operands that may be many, or a part that is mostly missing."""
 
 
 def parsed(text: str) -> ModuleOp:

@@ -355,19 +355,25 @@ def test_bf16_rounding() -> None:
     assert out.bits[7] == 0
 
 
+@triton.jit
+def copy_blocks(x, out, N: tl.constexpr):
+    lanes = tl.program_id(0) * N + tl.arange(0, N)
+    tl.store(out + lanes, tl.load(x + lanes).to(out.dtype.element_ty))
+
+
 def test_bf16_widens_exactly() -> None:
-    """All 65536 bit patterns."""
+    """All 65536 bit patterns, in blocks that fit any scratchpad."""
     every = np.arange(65536, dtype=np.uint16)
     out = np.zeros(65536, np.float32)
-    launch(copy, (1,), Typed(every, "bfloat16"), out, N=65536)
+    launch(copy_blocks, (64,), Typed(every, "bfloat16"), out, N=1024)
     np.testing.assert_array_equal(out, bf16_values(every))
 
 
 def test_f16_widens_exactly() -> None:
-    """All 65536 bit patterns."""
+    """All 65536 bit patterns, in blocks that fit any scratchpad."""
     every = np.arange(65536, dtype=np.uint16)
     out = np.zeros(65536, np.float32)
-    launch(copy, (1,), every.view(np.float16), out, N=65536)
+    launch(copy_blocks, (64,), every.view(np.float16), out, N=1024)
     np.testing.assert_array_equal(out, every.view(np.float16).astype(np.float32))
 
 

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from native import NEVER, copying_kernel, counting_kernel
 
+from <<cookiecutter.package_name>>.bfloat16 import bfloat16_bits
 from <<cookiecutter.package_name>>.errors import LaunchError
-from <<cookiecutter.package_name>>.runtime import reach
+from <<cookiecutter.package_name>>.runtime import device_memory
 from <<cookiecutter.package_name>>.runtime.array import DeviceArray
-from <<cookiecutter.package_name>>.runtime.loader import LoadError, load_image, undefined_symbols
-from <<cookiecutter.package_name>>.runtime.packing import bfloat16_bits
+from <<cookiecutter.package_name>>.runtime.elf import undefined_symbols
+from <<cookiecutter.package_name>>.runtime.loader import LoadError, load_image
 
 ONE = (1, 1, 1)
 Pair = collections.namedtuple("Pair", "left right")
@@ -129,7 +130,7 @@ def test_addresses_and_objects_with_data_ptr_only() -> None:
 
 def test_tensor_elsewhere_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     # As where torch is no CPU-only build.
-    monkeypatch.setattr(reach, "tensors_may_be_elsewhere", lambda: True)
+    monkeypatch.setattr(device_memory, "tensors_may_be_elsewhere", lambda: True)
 
     class Device:
         type = "cuda"
@@ -154,10 +155,10 @@ def test_tensor_elsewhere_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ({"x": "i32", "y": "i32"}, (1,), "missing argument for parameter y: got 1 of 2"),
         ({"x": "i32"}, (1, 2), r"got 2 arguments for 1 parameters \(x\)"),
-        ({"x": "i32"}, (2**31,), r"parameter x: 2147483648 \(int\) is no value of type i32"),
-        ({"x": "u8"}, (-1,), r"parameter x: -1 \(int\) is no value of type u8"),
-        ({"x": "i64"}, (1.5,), r"parameter x: 1.5 \(float\) is no value of type i64"),
-        ({"x": "fp32"}, ("one",), r"parameter x: 'one' \(str\) is no value of type fp32"),
+        ({"x": "i32"}, (2**31,), r"parameter x: 2147483648 \(int\) is not a value of type i32"),
+        ({"x": "u8"}, (-1,), r"parameter x: -1 \(int\) is not a value of type u8"),
+        ({"x": "i64"}, (1.5,), r"parameter x: 1.5 \(float\) is not a value of type i64"),
+        ({"x": "fp32"}, ("one",), r"parameter x: 'one' \(str\) is not a value of type fp32"),
         ({"x": "*fp32"}, (1.5,), r"parameter x: expected a tensor .* got 1.5"),
         ({"x": ("i32", ("i32",))}, ((1, 2),), r"parameter x\[1\]: expected a tuple of 1 values, got 2"),
         ({"x": ("i32", "*i8")}, ((1, "p"),), r"parameter x\[1\]: expected a tensor"),

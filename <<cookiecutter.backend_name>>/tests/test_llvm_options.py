@@ -8,9 +8,9 @@ import llvmlite.binding as llvm
 import pytest
 
 from <<cookiecutter.package_name>>.codegen import llvm_options
-from <<cookiecutter.package_name>>.codegen.host import HostFeatures
 from <<cookiecutter.package_name>>.codegen.llvm_options import flag
 from <<cookiecutter.package_name>>.codegen.object_code import KEEPS_ADDRESSES, _machine, compile_llvm
+from <<cookiecutter.package_name>>.host_features import HostFeatures
 
 LOOP = """
 define void @copy(ptr %to, ptr %from, i64 %step) {

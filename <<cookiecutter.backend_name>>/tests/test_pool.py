@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import concurrent.futures
 import os
+import re
+import sys
 import threading
 import time
 
@@ -107,6 +109,51 @@ def test_cooperative_launches_wait_for_their_turn(threads) -> None:
 
     with concurrent.futures.ThreadPoolExecutor(4) as executor:
         assert list(executor.map(launch, range(60))) == [4] * 60
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks /proc how much memory to leave")
+def test_too_few_threads_for_a_cooperative_launch() -> None:
+    """It says so and runs nothing, and later launches work."""
+    code = """
+        import resource, signal
+        from pathlib import Path
+        from native import BARRIER, NEVER, NativeKernel, counting_kernel
+        from <<cookiecutter.package_name>>.errors import LaunchError
+        from <<cookiecutter.package_name>>.runtime.array import DeviceArray
+
+        barrier = NativeKernel(BARRIER, "barrier", {"out": "*i32"}, cooperative=True)
+        counting, out = counting_kernel(), DeviceArray.zeros(512, "int32")
+        barrier((3, 1, 1), out)
+        signal.alarm(60)
+        out.zero_()
+        mapped = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (mapped + 2**26, resource.RLIM_INFINITY))
+        for _ in range(3):
+            try:
+                barrier((512, 1, 1), out)
+            except LaunchError as error:
+                print(error)
+        assert out.numpy().sum() == 0
+        counting((512, 1, 1), out, 1000, NEVER)
+        assert (out.numpy() == 1).all(), "with fewer threads"
+        out.zero_()
+        barrier((3, 1, 1), out)
+        assert out.numpy()[0] == 3
+        resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        out.zero_()
+        barrier((64, 1, 1), out)
+        assert out.numpy()[0] == 64
+    """
+    done = run_python(code, PYTHONPATH=os.path.dirname(__file__))
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert len(lines) == 3
+    for line in lines:
+        needed = re.search(
+            r"kernel barrier needs 512 threads, .* the system gives (\d+) .*nothing has run", line
+        )
+        assert needed is not None, line
+        assert 3 <= int(needed[1]) < 512
 
 
 def test_workspace_grows_and_is_private(threads) -> None:

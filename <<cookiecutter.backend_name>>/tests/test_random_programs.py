@@ -80,7 +80,7 @@ def streaming(*, everything: bool) -> Iterator[None]:
     """Past the caches goes what large launches would store there."""
     with pytest.MonkeyPatch.context() as patch:
         if everything:
-            patch.setattr(streaming_stores, "large", lambda: 1)
+            patch.setattr(streaming_stores, "large", lambda machine: 1)
         yield
 
 

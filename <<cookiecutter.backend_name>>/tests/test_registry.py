@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pathlib
+import re
+import textwrap
 import time
 from typing import Any
 
@@ -56,7 +58,7 @@ def test_order(registrations: list[tuple[str, dict[str, Any]]], expected: str) -
     [
         (
             [("a", {}), ("x", {"after": "z"})],
-            "pass 'x' .* is anchored to 'z', which is no pass of stage 'isa'; there are a$",
+            "pass 'x' .* is anchored to 'z', but an anchor in stage 'isa' must be one of a$",
         ),
         ([("x", {"after": "y"}), ("y", {"after": "x"})], "in a circle: x -. y -. x"),
         ([("x", {"after": "x"})], "in a circle: x -. x"),
@@ -87,7 +89,7 @@ def test_names_are_unique_within_a_stage() -> None:
 
 
 def test_unknown_stage() -> None:
-    with pytest.raises(PassError, match="no stage 'asm'; there are ttir, module, isa, llir"):
+    with pytest.raises(PassError, match="stage must be one of ttir, module, isa, llir, not 'asm'"):
         Registry().register(stage="asm", name="p")
 
 
@@ -182,11 +184,33 @@ def test_passes_are_timed(
     assert out == "" and "isa quick" in err and err.endswith(" ms\n")
 
 
+def test_modules_are_printed(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    @registry.register(stage="isa", name="rename")
+    def rename(module: ModuleOp, options: Any) -> None:
+        module.body.block.first_op.attributes["value"] = StringAttr("renamed")  # type: ignore[union-attr]
+
+    registry.register(stage="llir", name="add")(lambda text, options: text + " more")
+    module = ModuleOp([test_dialect.TestOp(attributes={"value": StringAttr("first")})])
+    pipeline.print_if_asked(module, "the lowering")
+    pipeline.run_text_passes("; some", None)
+    assert capsys.readouterr() == ("", "")
+    monkeypatch.setenv(pipeline.PRINT_VARIABLE, "1")
+    pipeline.print_if_asked(module, "the lowering")
+    pipeline.run_passes("isa", module, None)
+    pipeline.run_text_passes("; some", None)
+    out, err = capsys.readouterr()
+    parts = re.findall(r"// -----// IR Dump After (.*) //----- //\n(?s:(.*?))\n\n", err)
+    assert out == "" and [name for name, _ in parts] == ["the lowering", "rename (isa)", "add (llir)"]
+    assert "first" in parts[0][1] and "renamed" in parts[1][1] and parts[2][1] == "; some more"
+
+
 def test_the_steps_between_passes_are_timed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], fresh_cache: pathlib.Path
 ) -> None:
     monkeypatch.setenv(pipeline.TIME_VARIABLE, "1")
-    launch(increment, (1,), np.zeros(1, np.int32))
+    launch(increment, (1,), np.zeros(1, np.int32), device_kind="reference")
     err = capsys.readouterr().err
     steps = ("(read Triton's IR)", "(lowering)", "(emission of LLVM IR)", "(LLVM)")
     places = [err.index(step) for step in steps]
@@ -259,3 +283,17 @@ def test_installed_passes_that_do_not_load_are_named(
         match="extension 'peephole' .vendor_module_that_is_gone. of .* 'vendor-passes' cannot be",
     ):
         load_extensions()
+
+
+def test_the_example_of_the_docstring_can_be_copied(registry: Registry) -> None:
+    from <<cookiecutter.package_name>>.passes import pipeline
+    from <<cookiecutter.package_name>>.passes import registry as module
+
+    assert module.__doc__ is not None
+    pipeline.load_own_passes()
+    for p in module.REGISTRY.passes("isa"):
+        registry.register(stage="isa", name=p.name, before=p.before, after=p.after)(p.run)
+    example = module.__doc__.partition("::\n\n")[2].partition("\n\n")[0]
+    names = {"register_pass": registry.register, "__name__": __name__}
+    exec("from __future__ import annotations\n" + textwrap.dedent(example), names)
+    assert "my-peephole" in [p.name for p in registry.passes("isa")]

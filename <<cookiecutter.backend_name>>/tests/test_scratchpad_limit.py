@@ -35,7 +35,7 @@ def transpose(x, y, N: tl.constexpr):
 def test_the_error_is_both_ours_and_tritons() -> None:
     x = np.ones((128, 128), np.float32)
     with pytest.raises(
-        OutOfResources, match=r"(?s)bytes of scratchpad: \d+ needed, 8192 there.*test_scratchpad"
+        OutOfResources, match=r"(?s)bytes of scratchpad: \d+ needed, 8192 available.*test_scratchpad"
     ) as caught:
         launch(transpose, (1,), x, x, 128)
     assert isinstance(caught.value, CompileError) and caught.value.required > caught.value.limit == LIMIT

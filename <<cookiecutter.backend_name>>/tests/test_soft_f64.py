@@ -15,10 +15,11 @@ from lane_functions import BlockSink, LaneFunction
 from xdsl.dialects.builtin import IntegerType, f32, i64
 from xdsl.ir import Operation, SSAValue
 
-from <<cookiecutter.package_name>>.dialects.formula import Formula, Rule
 from <<cookiecutter.package_name>>.dialects.isa import alu, convert
 from <<cookiecutter.package_name>>.errors import UnsupportedOperation
-from <<cookiecutter.package_name>>.passes import expand_f64, soft_f64, special_f32
+from <<cookiecutter.package_name>>.formulas import f32_special, soft_f64
+from <<cookiecutter.package_name>>.formulas.formula import Formula, Rule
+from <<cookiecutter.package_name>>.passes import expand_f64
 from <<cookiecutter.package_name>>.target import BACKEND_NAME
 
 SIZE = 20_000
@@ -123,7 +124,7 @@ def test_integers(bits: int, signed: bool) -> None:
 
 
 def _as_f64(f: Formula, v: SSAValue, cls: type[Operation]) -> SSAValue:
-    from <<cookiecutter.package_name>>.dialects.formula import F64
+    from <<cookiecutter.package_name>>.formulas.formula import F64
 
     return f.convert(cls, v, F64)
 
@@ -147,7 +148,7 @@ def test_from_and_to_f32() -> None:
 
 def test_the_root_in_f32_is_correctly_rounded() -> None:
     """All fractions of two exponents, an odd and an even one; denormals; and codes of all kinds."""
-    root = function("f", "f", special_f32.sqrt)
+    root = function("f", "f", f32_special.sqrt)
     everything = np.arange(0x3F80_0000, 0x4080_0000, 7, np.uint32)
     others = np.random.default_rng(1).integers(0, 2**32, 100_000).astype(np.uint32)
     denormals = np.arange(0, 2**23, 997, np.uint32)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import time
 from collections.abc import Iterator
@@ -115,7 +116,7 @@ def test_whole_seconds_are_not_remembered(
         def stat(self) -> Any:
             return SimpleNamespace(st_ctime_ns=1_700_000_000 * 10**9)
 
-    def entries(root: str) -> Iterator[tuple[str, Any]]:
+    def entries(root: str, **_: Any) -> Iterator[tuple[str, Any]]:
         yield "/a.py", Entry()
 
     monkeypatch.setattr(fingerprint, "python_files", entries)
@@ -139,3 +140,66 @@ def test_damaged_memory(sources: Path, tmp_path: Path) -> None:
 def test_no_folder_for_it(sources: Path, tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("a file")
     assert digest_below(str(sources), str(tmp_path / "cache")) == digest_below(str(sources), None)
+
+
+# --- packages that the compiler is made of ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A package ``made_up_tool``, found first, in a folder of its own."""
+    folder = tmp_path / "place" / "made_up_tool"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").write_text("")
+    (folder / "part.py").write_text("A = 1\n")
+    monkeypatch.syspath_prepend(str(folder.parent))
+    importlib.invalidate_caches()
+    extensions.installed_distributions.cache_clear()
+    yield folder
+    extensions.installed_distributions.cache_clear()
+
+
+def distribution_in(folder: Path, form: str = "dist-info") -> None:
+    place = folder / f"made_up_tool-1.0.{form}"
+    place.mkdir()
+    (place / "METADATA").write_text("Name: made-up-tool\nVersion: 1.0\n")
+    extensions.installed_distributions.cache_clear()
+
+
+def changes_when_edited(package: Path) -> bool:
+    before = fingerprint.edited_sources("made_up_tool")
+    assert fingerprint.edited_sources("made_up_tool") == before
+    (package / "part.py").write_text("A = 2\n")
+    return fingerprint.edited_sources("made_up_tool") != before
+
+
+def test_a_wheel_is_what_its_version_says(package: Path) -> None:
+    distribution_in(package.parent)
+    assert not changes_when_edited(package) and fingerprint.edited_sources("made_up_tool") == ""
+
+
+def test_sources_on_the_path_count(package: Path) -> None:
+    assert changes_when_edited(package)
+
+
+@pytest.mark.parametrize("form", ["dist-info", "egg-info"])
+def test_an_editable_installation_counts(
+    package: Path, tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = package.parent if form == "egg-info" else tmp_path / "site"
+    place.mkdir(exist_ok=True)
+    monkeypatch.syspath_prepend(str(place))
+    monkeypatch.syspath_prepend(str(package.parent))
+    distribution_in(place, form)
+    assert changes_when_edited(package)
+
+
+def test_what_the_compiler_is_made_of_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(fingerprint, "edited_sources", lambda name: asked.append(name) or f"; {name} edited")
+    text = fingerprint.toolchain.__wrapped__()
+    assert asked == ["llvmlite", "xdsl"] and text.endswith("; llvmlite edited; xdsl edited")
+
+
+def test_packages_that_are_not_there() -> None:
+    assert fingerprint.edited_sources("no_such_package_anywhere") == ""

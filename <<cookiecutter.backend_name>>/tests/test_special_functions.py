@@ -10,8 +10,10 @@ import ctypes.util
 import math
 import platform
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
+import lane_functions
 import numpy as np
 import pytest
 from lane_functions import BlockSink, LaneFunction
@@ -23,9 +25,9 @@ from xdsl.parser import Parser
 
 from <<cookiecutter.package_name>>.dialects.isa import ISA, alu, lanes
 from <<cookiecutter.package_name>>.errors import UnsupportedOperation
-from <<cookiecutter.package_name>>.passes import pieces_f32, special_f32
+from <<cookiecutter.package_name>>.formulas import f32_tables
+from <<cookiecutter.package_name>>.machine import reference_device
 from <<cookiecutter.package_name>>.passes.expand_special import CALLEES, FORMULAS, expand
-from <<cookiecutter.package_name>>.passes.parts_f32 import has_ldexp
 
 REFERENCES: dict[type[Operation], Callable[[Any], Any]] = {
     alu.Exp: np.exp,
@@ -118,7 +120,8 @@ def errors(got: np.ndarray, exact: np.ndarray) -> np.ndarray:
 @pytest.fixture(params=[False, True], ids=["general", "pieces"])
 def pieces(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Whether coefficients are looked up, which any host can do."""
-    monkeypatch.setattr(special_f32, "looks_up", lambda: request.param)
+    machine = replace(lane_functions.MACHINE, looks_up=request.param)
+    monkeypatch.setattr(lane_functions, "MACHINE", machine)
     return bool(request.param)
 
 
@@ -173,7 +176,7 @@ def test_f64_is_a_library_call(cls: type[Operation]) -> None:
 @pytest.mark.parametrize("cls", PIECES_ULPS)
 def test_pieces_meet(cls: type[Operation], pieces: bool) -> None:
     """Around the ends of the pieces, and from the last one on, where the result is 1; never more than that."""
-    ends = np.arange(0.5, 34) * {alu.Tanh: pieces_f32.TANH_STEP, alu.Erf: pieces_f32.ERF_STEP}[cls]
+    ends = np.arange(0.5, 34) * {alu.Tanh: f32_tables.TANH_STEP, alu.Erf: f32_tables.ERF_STEP}[cls]
     near = ends.astype(np.float32).view(np.int32)[:, None] + np.arange(-200, 200, dtype=np.int32)
     x = np.concatenate([near.view(np.float32).ravel(), np.linspace(3.5, 20, 50_000, dtype=np.float32)])
     got = compiled(cls)(x)
@@ -234,7 +237,9 @@ FE_UNDERFLOW: Final = 0x10
 """Of x86's floating point environment."""
 
 
-@pytest.mark.skipif(not has_ldexp() or platform.machine() != "x86_64", reason="scales in two steps")
+@pytest.mark.skipif(
+    not reference_device().scales_by_powers or platform.machine() != "x86_64", reason="scales in two steps"
+)
 @pytest.mark.parametrize("cls", [alu.Exp, alu.Exp2])
 def test_masked_lanes_do_not_underflow(cls: type[Operation]) -> None:
     """What a mask filled with -inf gives 0 without a product too small to be a number: on some CPUs that is slow."""

@@ -36,6 +36,9 @@ def test_the_targets_of_the_tests_keep_them(monkeypatch: pytest.MonkeyPatch, nam
         ("SCRATCHPAD_BYTES", 1000),
         ("SCRATCHPAD_BYTES", 16 * 1024),
         ("VECTOR_LANES", True),
+        ("REGISTER_GROUP", 0),
+        ("REGISTER_GROUP", 3),
+        ("REGISTER_GROUP", 16),
         ("ARCH", ""),
         ("BACKEND_NAME", "my backend"),
         ("DEVICE_BYTES_PER_CYCLE", 0),
@@ -68,7 +71,7 @@ def test_a_missing_constant(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setattr(target, name.removesuffix("S") + "X", getattr(target, name), raising=False)
     monkeypatch.delattr(target, name)
     (sentence,) = target_rules.broken_rules()
-    assert sentence.startswith(f"{name} is missing; there is ") and sentence.endswith(f"{name} is meant?")
+    assert sentence.startswith(f"{name} is missing; there is ") and sentence.endswith(f"did you mean {name}?")
     with pytest.raises(InstallationError, match=f"{name} is missing"):
         target_rules.check_target()
 
@@ -84,6 +87,10 @@ def test_every_constant_has_a_rule() -> None:
         ({"matrix": (16,)}, r"has matrix: \(16,\)"),
         ({"special": (16, 0)}, r"has special: \(16, 0\)"),
         ({"special": (1.5, 1)}, r"has special: \(1.5, 1\)"),
+        ({"special": (16, 0.5)}, r"has special: \(16, 0.5\)"),
+        ({"matrix": (16, 0.0)}, r"has matrix: \(16, 0.0\)"),
+        ({"matrix": (16, float("nan"))}, r"has matrix: \(16, nan\)"),
+        ({"matrix": (0.5, 1)}, r"has matrix: \(0.5, 1\)"),
         ({"specail": (16, 1)}, "has the unknown specail"),
     ],
 )
@@ -96,6 +103,12 @@ def test_latencies(monkeypatch: pytest.MonkeyPatch, line: dict[str, Any], words:
         InstallationError, match="LATENCIES lacks control, matrix, memory, special, vector; it must"
     ):
         target_rules.check_target()
+
+
+@pytest.mark.parametrize("busy", [1, 4, 0.5, 1.5])
+def test_the_matrix_unit_may_take_several_steps_a_cycle(monkeypatch: pytest.MonkeyPatch, busy: float) -> None:
+    monkeypatch.setattr(target, "LATENCIES", {**target.LATENCIES, "matrix": (16, busy)})
+    assert target_rules.broken_rules() == []
 
 
 @pytest.mark.parametrize(

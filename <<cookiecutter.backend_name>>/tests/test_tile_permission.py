@@ -12,11 +12,10 @@ import pytest
 from isa_kernels import NATIVE
 from native import run_python
 
+from <<cookiecutter.package_name>> import host_features, tile_permission
 from <<cookiecutter.package_name>>.backend import fingerprint
-from <<cookiecutter.package_name>>.codegen import host
-from <<cookiecutter.package_name>>.codegen.host import HostFeatures
 from <<cookiecutter.package_name>>.dialects.isa.matrix import has_unit_for
-from <<cookiecutter.package_name>>.runtime import tile_permission
+from <<cookiecutter.package_name>>.host_features import HostFeatures
 from <<cookiecutter.package_name>>.target import PACKAGE_NAME
 
 TESTS = os.path.dirname(__file__)
@@ -61,7 +60,7 @@ def test_other_systems_are_not_asked(monkeypatch: pytest.MonkeyPatch, system: st
 def test_the_answer_decides_the_features_and_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
     found: dict[bool, tuple[Any, str]] = {}
     for answer in (False, True):
-        for module in (host, fingerprint):
+        for module in (host_features, fingerprint):
             monkeypatch.setattr(module, "tiles_allowed", lambda answer=answer: answer)
         found[answer] = HostFeatures.current.__wrapped__(), fingerprint.toolchain.__wrapped__()
     assert not [feature for feature in found[False][0].enabled if feature.startswith("amx")]

@@ -305,7 +305,18 @@ def test_properties_that_newer_mlir_may_print_are_known() -> None:
         '%f = "arith.extui"(%d) <{nonNeg}> : (i8) -> i32',
         '%g = "arith.trunci"(%f) <{overflowFlags = #arith.overflow<nsw>}> : (i32) -> i8',
     ]
-    parse_ttir("\n".join(['"builtin.module"() ({', *lines, "}) : () -> ()"])).verify()
+    module = parse_ttir("\n".join(['"builtin.module"() ({', *lines, "}) : () -> ()"]))
+    module.verify()
+    properties = [{name: str(value) for name, value in op.properties.items()} for op in module.body.block.ops]
+    assert properties == [
+        {},
+        {"fastmath": "#arith.fastmath<contract>"},
+        {"roundingmode": "0 : i32"},
+        {},
+        {"nonNeg": "unit"},
+        {"nonNeg": "unit"},
+        {"overflowFlags": "#arith.overflow<nsw>"},
+    ]
 
 
 # --- plain values -------------------------------------------------------------------------------------------

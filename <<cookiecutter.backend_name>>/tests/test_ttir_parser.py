@@ -17,9 +17,9 @@ from xdsl.ir import Attribute, Operation
 from xdsl.printer import Printer
 
 from <<cookiecutter.package_name>>.dialects import tt
+from <<cookiecutter.package_name>>.dialects.locations import LOC, SourceLoc, location_of
 from <<cookiecutter.package_name>>.dialects.op_table import OpaqueOp
 from <<cookiecutter.package_name>>.errors import CompileError
-from <<cookiecutter.package_name>>.frontend.locations import LOC, SourceLoc, location_of
 from <<cookiecutter.package_name>>.frontend.ttir_parser import parse_ttir
 
 
@@ -336,11 +336,12 @@ def test_attributes_survive_printing(text: str) -> None:
 
 
 def test_source_locations_survive_printing() -> None:
-    location = SourceLoc.of('a "b"\\c.py', 3, 4)
-    stream = StringIO()
-    Printer(stream).print_attribute(location)
-    assert stream.getvalue().startswith(f"#{SourceLoc.name}<")
-    assert parse_attribute(stream.getvalue()) == location
+    for inside in ("", 'triton/"language"/é.py:3'):
+        location = SourceLoc.of('a "b"\\c.py', 3, 4, inside)
+        stream = StringIO()
+        Printer(stream).print_attribute(location)
+        assert stream.getvalue().startswith(f"#{SourceLoc.name}<")
+        assert parse_attribute(stream.getvalue()) == location
 
 
 def test_unit_properties() -> None:
@@ -351,6 +352,9 @@ def test_unit_properties() -> None:
 
 
 # --- locations ----------------------------------------------------------------------------------------------
+
+
+STANDARD = "triton/language/standard.py"
 
 
 @pytest.mark.parametrize(
@@ -367,6 +371,23 @@ def test_unit_properties() -> None:
         ("loc(#call)", "a.py:1"),
         ('loc(callsite("inner"(#here) at callsite(#there at "c.py":9:9)))', "a.py:1"),
         ("loc(callsite(unknown at #there))", "b.py:2"),
+        # The innermost place that is not Triton's own, and where in Triton's library that has come to.
+        ('loc(callsite("/x/triton/language/standard.py":31:2 at #here))', f"a.py:1 ({STANDARD}:31)"),
+        (
+            'loc(callsite("/x/triton/language/standard.py":31:2 at callsite("/x/triton/language/standard.py":9:1 at '
+            "#here)))",
+            f"a.py:1 ({STANDARD}:31)",
+        ),
+        (
+            'loc(callsite(callsite("/x/triton/language/standard.py":31:2 at "/x/triton/language/random.py":9:1) at '
+            'callsite(#here at "c.py":9:9)))',
+            f"a.py:1 ({STANDARD}:31)",
+        ),
+        (
+            'loc(callsite("/x/triton/language/standard.py":31:2 at unknown))',
+            "/x/triton/language/standard.py:31",
+        ),
+        ('loc("/x/triton/language/standard.py":31:2)', "/x/triton/language/standard.py:31"),
         ('loc(fused[unknown, "x.py":7:1, #here])', "x.py:7"),
         ('loc(fused<"meta">[#there])', "b.py:2"),
         ("loc(#foreign.place<1>)", ""),

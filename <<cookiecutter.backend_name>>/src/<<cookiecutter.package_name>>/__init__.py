@@ -5,13 +5,10 @@ Select it with ``TRITON_DEFAULT_BACKEND`` in the environment, or in a program wi
 
 from __future__ import annotations
 
-import threading
+import sys
 from typing import Any
 
 __all__ = ["activate", "deactivate"]
-
-_lock = threading.Lock()
-_previous: list[Any] = []
 
 
 def activate() -> None:
@@ -23,23 +20,20 @@ def activate() -> None:
 
     require_toolchain()
     from .backend.driver import Driver
-    from .compat import select_driver
+    from .compat import activate_driver
 
-    with _lock:
-        if not Driver.activated:
-            _previous.append(select_driver(Driver()))
-            Driver.activated = True
+    activate_driver(Driver)
 
 
 def deactivate() -> None:
     """Undo `activate`: Triton goes on with the driver from before, or chooses one when it next needs one."""
     from .backend.driver import Driver
-    from .compat import restore_driver
+    from .compat import deactivate_driver
 
-    with _lock:
-        if Driver.activated:
-            Driver.activated = False
-            restore_driver(_previous.pop(), Driver)
+    if deactivate_driver(Driver):
+        cache_manager = sys.modules.get(f"{__name__}.backend.cache_manager")
+        if cache_manager is not None:
+            cache_manager.uninstall()
 
 
 def __getattr__(name: str) -> Any:

@@ -1,17 +1,37 @@
 """Everything that differs between the supported Triton releases, found by looking at what is there.
 
 No other file looks at Triton's version or at a name that only some releases have. When a new release breaks something,
-the mend belongs here.
+the fix belongs here.
 """
 
 from __future__ import annotations
 
 import os
+import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from .errors import CompileError
+
+
+def compiling_backend() -> Any:
+    """The backend object for which ``triton.compile``, at most four calls up from here, compiles; None if it is none.
+
+    Triton makes the managers of its cache by the digest of a key, and tells them nothing else.
+    """
+    frame = sys._getframe(1)
+    for _ in range(4):
+        if frame.f_back is None:
+            break
+        frame = frame.f_back
+        if (
+            frame.f_code.co_name == "compile"
+            and frame.f_globals.get("__name__") == "triton.compiler.compiler"
+        ):
+            return frame.f_locals.get("backend")
+    return None
 
 
 def ttir_pass(group: str, name: str) -> Callable[[Any], None] | None:
@@ -96,7 +116,7 @@ def call_stages_hook(backend: Any, stages: dict[str, Any], options: Any, languag
 
 
 def hook_chain_type() -> type:
-    """The class of Triton's launch hooks, which have a list ``calls``; where there is none, one that nothing has."""
+    """The class of Triton's launch hooks, which have a list ``calls``; without them, one that no object has."""
     from triton import knobs
 
     return getattr(knobs, "HookChain", NoHookChain)
@@ -117,6 +137,29 @@ class BinaryStage(str):
         return other == "hsaco" or str.__eq__(self, other) is True
 
     __hash__ = str.__hash__
+
+
+_driver_lock: Final = threading.Lock()
+_before: Final[dict[Any, Any]] = {}
+"""Class of a driver that `activate_driver` made active -> what was active before it."""
+
+
+def activate_driver(kind: Any) -> None:
+    """Make a driver of class `kind` Triton's active one. Does nothing if one was made so already."""
+    with _driver_lock:
+        if not kind.activated:
+            _before[kind] = select_driver(kind())
+            kind.activated = True
+
+
+def deactivate_driver(kind: Any) -> bool:
+    """Undo `activate_driver`; whether there was anything to undo."""
+    with _driver_lock:
+        if not kind.activated:
+            return False
+        kind.activated = False
+        restore_driver(_before.pop(kind), kind)
+        return True
 
 
 def select_driver(driver: Any) -> Any:

@@ -19,8 +19,8 @@ class InstallationError(BackendError):
 
 
 class DefinitionError(BackendError, ValueError):
-    """A table, class or function that makes up the compiler, of this package or of an extension, cannot be: two
-    instructions of one number, say. Found when it is read or entered, before a kernel is compiled with it."""
+    """A table, class or function that makes up the compiler, of this package or of an extension, is invalid: two
+    instructions with the same number, say. Found when it is read or entered, before a kernel is compiled with it."""
 
 
 class LaunchError(BackendError, ValueError):

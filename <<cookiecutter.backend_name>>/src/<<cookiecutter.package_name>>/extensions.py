@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import hashlib
 import importlib.metadata
 import os
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -45,19 +43,15 @@ def is_own(function: Callable[..., Any]) -> bool:
 
 
 def source_digest(function: Callable[..., Any]) -> str:
-    """A digest of the file that defines `function`, or of its code if that was typed into a prompt or a notebook.
+    """A digest of the package that defines `function`, or of its code if that was typed into a prompt or a notebook.
 
     Empty for what is this package's own.
     """
     if is_own(function):
         return ""
-    file = getattr(sys.modules.get(function.__module__), "__file__", None)
-    if file is not None and Path(file).is_file():
-        return hashlib.sha256(Path(file).read_bytes()).hexdigest()
-    code = getattr(function, "__code__", None)
-    if code is None:
-        return repr(function)
-    return hashlib.sha256(repr((code.co_code, code.co_consts, code.co_names)).encode()).hexdigest()
+    from .extension_sources import digest_of
+
+    return digest_of(function)
 
 
 @functools.cache
@@ -74,15 +68,21 @@ def installed_distributions() -> tuple[Any, ...]:
     return tuple(distributions())
 
 
-def metadata_of(name: str) -> str:
-    """The text of an installed distribution's METADATA, of the first if there are several. Empty where it is not
-    there."""
+def metadata_folders(name: str) -> Iterator[Path]:
+    """Where installed distributions of a name have their metadata; the first counts."""
     prefix = name.lower().replace("-", "_") + "-"
     for distribution in installed_distributions():
         folder = getattr(distribution, "_path", None)
         if isinstance(folder, Path) and folder.name.lower().startswith(prefix):
-            with contextlib.suppress(OSError):
-                return read(f"{folder}/METADATA").decode("utf-8", "replace")
+            yield folder
+
+
+def metadata_of(name: str) -> str:
+    """The text of an installed distribution's METADATA, of the first if there are several. Empty where it is not
+    there."""
+    for folder in metadata_folders(name):
+        with contextlib.suppress(OSError):
+            return read(f"{folder}/METADATA").decode("utf-8", "replace")
     try:
         return importlib.metadata.distribution(name).read_text("METADATA") or ""
     except importlib.metadata.PackageNotFoundError:

@@ -19,7 +19,7 @@ class OutOfMachineResources(CompileError, OutOfResources):
     def __init__(self, required: int, limit: int, name: str, location: str = "") -> None:
         self.required, self.limit, self.name = required, limit, name
         self.message = (
-            f"out of resource: {name}: {required} needed, {limit} there (see target.py). "
+            f"out of resource: {name}: {required} needed, {limit} available (see target.py). "
             "Smaller blocks need fewer"
         )
         self.location, self.add_support_in = location, ""

@@ -21,6 +21,7 @@ ENV_PREFIX: Final = BACKEND_NAME.upper()  # environment variables of this packag
 ARCH: Final = << cookiecutter.arch | quoted >>  # GPUTarget.arch; compiled kernels of one chip are never loaded for another
 
 VECTOR_LANES: Final = << cookiecutter.vector_lanes | int >>  # 32-bit elements of one vector register; a power of two
+REGISTER_GROUP: Final = 4  # vector registers that one instruction works on at most: 1, 2, 4 or 8
 
 MATRIX_TILE: Final = << cookiecutter.matrix_tile | tile_mnk >>  # M, N, K of one matrix instruction; powers of two
 # A machine without a matrix unit: MATRIX_TILE: Final = None. Products of matrices are then vector multiply-adds.
@@ -42,7 +43,7 @@ PREDICATE_REGISTERS: Final = 16  # a bit for each byte of a vector register
 
 # Time, for the emulator's cycles (emulator/cycles.py): for each unit the cycles until a result can be used, and the
 # cycles for which an instruction keeps the unit busy: per register, per lane where lanes are accessed one by one, and
-# per step of k in the matrix unit.
+# per step of k in the matrix unit (0.5: two steps a cycle; the others are whole numbers).
 LATENCIES: Final = {
     "scalar": (1, 1),
     "vector": (4, 1),

@@ -5,6 +5,7 @@ wrong. Readable by Python 3.10; the doctor reads it.
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, cast
 
@@ -15,7 +16,7 @@ COMPUTED_TYPES: Final = {"i8": True, "i16": True, "i32": True, "i64": True, "f32
 """Element types that a vector unit computes in, and whether a machine must have them."""
 
 EXPANDABLE: Final = frozenset("ldexp lookup sqrt rsqrt exp exp2 log log2 sin cos tanh erf remf".split())
-"""Instructions that a machine may lack: `passes/expand_special.py` has a formula for each, but for ldexp and lookup,
+"""Instructions that a machine may lack: `passes/expand_special.py` has a formula for each except ldexp and lookup,
 which the formulas do without."""
 
 UNITS: Final = ("scalar", "vector", "special", "memory", "matrix", "control")
@@ -30,7 +31,7 @@ MUST: Final = "must be"
 
 
 def broken_rules(constants: Mapping[str, object] | None = None) -> list[str]:
-    """One sentence for each constant of `target.py` that is missing or cannot be. (`constants`: of another one.)"""
+    """One sentence for each constant of `target.py` that is missing or invalid. (`constants`: of another one.)"""
     given = cast("Mapping[str, object]", vars(target)) if constants is None else constants
     found: list[str] = []
     for name, rule in RULES.items():
@@ -70,6 +71,10 @@ def _is_whole(value: object, least: int, most: int | None = None) -> bool:
 
 def _lanes(value: object) -> str:
     return "" if power_of_two(value, 4, 256) else "must be a power of two from 4 to 256"
+
+
+def _group(value: object) -> str:
+    return "" if power_of_two(value, 1, 8) else "must be 1, 2, 4 or 8"
 
 
 def _tile(value: object) -> str:
@@ -123,7 +128,7 @@ def _names(value: object, known: frozenset[str]) -> str:
     if not isinstance(value, frozenset):
         return "must be a frozenset of names"
     unknown = cast("frozenset[object]", value) - known
-    return f"names {_list(unknown)}; there are {_list(known)}" if unknown else ""
+    return f"names {_list(unknown)}, but each must be one of {_list(known)}" if unknown else ""
 
 
 def _types(value: object) -> str:
@@ -142,21 +147,28 @@ def _special(value: object) -> str:
 
 def _latencies(value: object) -> str:
     """(A machine without a matrix unit has a line for it all the same, which is not read.)"""
-    form = f"a dict with (latency, cycles busy), two whole numbers above 0, for each of {', '.join(UNITS)}"
+    form = (
+        f"a dict with (latency, cycles busy), two whole numbers above 0 (the matrix unit's second may be a fraction), "
+        f"for each of {', '.join(UNITS)}"
+    )
     if not isinstance(value, dict):
         return f"{MUST} {form}"
     lines = cast("dict[object, object]", value)
     missing = [unit for unit in UNITS if unit not in lines]
     unknown = [unit for unit in lines if unit not in UNITS]
-    wrong = [f"{unit}: {line!r}" for unit, line in lines.items() if not _is_latency(line)]
+    wrong = [f"{unit}: {line!r}" for unit, line in lines.items() if not _is_latency(unit, line)]
     for what, found in (("lacks", missing), ("has the unknown", unknown), ("has", wrong)):
         if found:
             return f"{what} {_list(found)}; it {MUST} {form}"
     return ""
 
 
-def _is_latency(line: object) -> bool:
-    return isinstance(line, tuple) and len(line) == 2 and all(_is_whole(cycles, 1) for cycles in line)
+def _is_latency(unit: object, line: object) -> bool:
+    if not (isinstance(line, tuple) and len(line) == 2):
+        return False
+    latency, busy = cast("tuple[object, object]", line)
+    is_part = unit == "matrix" and isinstance(busy, float) and 0 < busy < math.inf
+    return _is_whole(latency, 1) and (_is_whole(busy, 1) or is_part)
 
 
 RULES: Final[dict[str, Rule]] = {
@@ -167,6 +179,7 @@ RULES: Final[dict[str, Rule]] = {
     "ENV_PREFIX": _identifier,
     "ARCH": _text,
     "VECTOR_LANES": _lanes,
+    "REGISTER_GROUP": _group,
     "MATRIX_TILE": _tile,
     "SCRATCHPAD_BYTES": _scratchpad,
     "SCRATCHPAD_OVERFLOWS": _truth,
@@ -185,7 +198,7 @@ def _meant(name: str, given: Mapping[str, object]) -> str:
     """What is there instead, if a name that nothing reads looks like the missing one."""
     others = [other for other in given if other.isupper() and other not in RULES]
     near = difflib.get_close_matches(name, others, 1)
-    return f"; there is {near[0]}, which nothing reads: {name} is meant?" if near else ""
+    return f"; there is {near[0]}, which nothing reads: did you mean {name}?" if near else ""
 
 
 def _list(names: Iterable[object]) -> str:

@@ -119,7 +119,8 @@ def passes(prefix: str = "") -> dict[str, Callable[[], type[ModulePass]]]:
 
 
 def _class_of(p: Pass) -> type[ModulePass]:
-    """A registered pass as a class. It runs with default options."""
+    """A registered pass as a class. It runs with default options, and for the target as such: what is printed must not
+    depend on the host."""
 
     @dataclass(frozen=True)
     class Registered(ModulePass):
@@ -128,9 +129,10 @@ def _class_of(p: Pass) -> type[ModulePass]:
 
         def apply(self, ctx: Context, op: ModuleOp) -> None:
             from .backend.options import Options
+            from .device_kinds import EMULATOR
 
             with diagnostics():
-                p.run(op, Options())
+                p.run(op, Options(device_kind=EMULATOR))
 
     return Registered
 

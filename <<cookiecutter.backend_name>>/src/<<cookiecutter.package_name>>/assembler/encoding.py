@@ -14,7 +14,8 @@ Sections, each once
     2 code          instructions
     3 constants     a list of byte strings, which instructions refer to by number
     4 metadata      JSON: parameters, scratch_bytes, spilled_bytes, traps, files
-    5 lines         for every change of source line: instructions since the last change, file (0: none), line
+    5 lines         for every change of source line: instructions since the last change, file (0: none), line,
+                    column, place in a library (0: none, else one of the files)
 
 Code
     An instruction is a byte, its number in ``opcodes.NUMBERS``, and then what its `Form` says: for a variadic one the
@@ -34,7 +35,7 @@ import zlib
 from collections.abc import Callable, Iterable
 from typing import Any, Final, TypeVar
 
-from ..backend.kinds import PROGRAM_MAGIC as MAGIC
+from ..device_kinds import PROGRAM_MAGIC as MAGIC
 from ..dialects.isa.checks import BITS
 from ..errors import CompileError
 from ..target import ARCH, BACKEND_NAME
@@ -43,7 +44,7 @@ from .opcodes import Form, Kind, check_counts, form_numbered, form_of
 from .program import Block, Immediate, Instruction, Location, Program, Register, Type, check_blocks
 from .text import check_register
 
-VERSION: Final = 1
+VERSION: Final = 2
 HEADER: Final = struct.Struct("<4sHHII")
 SYMBOLS, CODE, CONSTANTS, METADATA, LINES = range(1, 6)
 SECTION_NAMES: Final = {
@@ -127,7 +128,7 @@ def _encode_immediate(kind: Kind, value: Immediate, constants: dict[bytes, int])
         case Kind.LIST, tuple():
             data = b"".join(_varint(_zigzag(item)) for item in value)
         case _:
-            raise EncodingError(f"{value!r} is no immediate of kind {kind.name} (a bug of this backend)")
+            raise EncodingError(f"{value!r} is not an immediate of kind {kind.name} (a bug of this backend)")
     return _varint(constants.setdefault(data, len(constants)))
 
 
@@ -139,8 +140,12 @@ def _encode_lines(program: Program) -> tuple[list[str], bytes]:
     for instruction in program.instructions():
         if instruction.location != last:
             last = instruction.location
-            file, line = (0, 0) if last is None else (files.setdefault(last[0], len(files) + 1), last[1])
-            data += _varint(since) + _varint(file) + _varint(line)
+            entry = [since, 0, 0, 0, 0]
+            if last is not None:
+                entry[1:4] = files.setdefault(last.file, len(files) + 1), last.line, last.column
+                entry[4] = files.setdefault(last.inside, len(files) + 1) if last.inside else 0
+            for number in entry:
+                data += _varint(number)
             since = 0
         since += 1
     return list(files), bytes(data)
@@ -225,7 +230,7 @@ def decode(image: bytes) -> Program:
 
 def _read_container(image: bytes) -> dict[int, bytes]:
     if len(image) < HEADER.size or not image.startswith(MAGIC):
-        raise EncodingError(f"this is no binary of {BACKEND_NAME}: it does not begin with {MAGIC!r}")
+        raise EncodingError(f"this is not a binary of {BACKEND_NAME}: it does not begin with {MAGIC!r}")
     _, version, count, size, checksum = HEADER.unpack_from(image)
     if version != VERSION:
         raise EncodingError(
@@ -331,8 +336,9 @@ def _read_lines(reader: _Reader, files: list[str], instructions: Iterable[Instru
     left = -1 if reader.is_at_end else reader.varint()
     for instruction in instructions:
         if left == 0:
-            file, line = reader.varint(), reader.varint()
-            location = (files[file - 1], line) if file else None
+            file, line, column, inside = (reader.varint() for _ in range(4))
+            place = files[inside - 1] if inside else ""
+            location = Location(files[file - 1], line, column, place) if file else None
             left = -1 if reader.is_at_end else reader.varint()
         left -= 1
         instruction.location = location

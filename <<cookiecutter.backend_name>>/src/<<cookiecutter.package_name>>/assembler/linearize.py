@@ -7,20 +7,22 @@ each, which every place moves its value into. The allocator (``registers.py``) r
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import Any, Final, cast
 
 from xdsl.dialects import cf, scf
-from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, ModuleOp, StringAttr, UnitAttr
+from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.ir import Block as SsaBlock
 
-from ..codegen.registers import bfloat16_bits
+from ..bfloat16 import bfloat16_bits
 from ..dialects.graph import reverse_postorder
 from ..dialects.isa import lanes
+from ..dialects.isa.addresses import counts_unsigned
 from ..dialects.isa.alu import Predicate
 from ..dialects.isa.control import Kernel
+from ..dialects.locations import LOC, SourceLoc, place_of
 from ..errors import CompileError, UnsupportedOperation
-from ..frontend.locations import LOC, SourceLoc, place_of
 from ..target import BACKEND_NAME
 from .opcodes import PREDICATE, Kind, form_of
 from .program import Block, Immediate, Instruction, Location, Program, Register, Type, type_of
@@ -92,6 +94,11 @@ def parallel_moves(
             ordered.append((spare, to))
             waiting = {target: spare if source == to else source for target, source in waiting.items()}
     return ordered
+
+
+@lru_cache(maxsize=4096)
+def location_at(where: SourceLoc) -> Location:
+    return Location(*where.place, where.inside.data)
 
 
 class _Linearizer:
@@ -169,7 +176,7 @@ class _Linearizer:
         outer = self.location
         for op in ops:
             where = op.attributes.get(LOC)
-            self.location = (where.file.data, where.line.data) if isinstance(where, SourceLoc) else outer
+            self.location = location_at(where) if isinstance(where, SourceLoc) else outer
             structured = _STRUCTURED.get(type(op))
             if structured is not None:
                 structured(self, op)
@@ -181,7 +188,7 @@ class _Linearizer:
         name = op.name.removeprefix(PREFIX)
         if name == op.name:
             raise UnsupportedOperation(
-                f"{op.name} is no instruction of this machine: the assembler has no code for it",
+                f"{op.name} is not an instruction of this machine: the assembler has no code for it",
                 location=place_of(op),
                 add_support_in="assembler/linearize.py, in _STRUCTURED (or a pass in passes/ replaces it)",
             )
@@ -205,8 +212,7 @@ class _Linearizer:
     def for_(self, op: scf.ForOp) -> None:
         block = op.body.block
         lower, upper, step = self.of((op.lb, op.ub, op.step))
-        unsigned = isinstance(op.attributes.get("unsignedCmp", op.properties.get("unsignedCmp")), UnitAttr)
-        less = "ult" if unsigned else "slt"
+        less = "ult" if counts_unsigned(op) else "slt"
         body, after = self.label("for"), self.label("endfor")
         counter, *carried = self.fresh_for(block.args)
         self.move([counter, *carried], [lower, *self.of(op.iter_args)])
@@ -305,68 +311,3 @@ _STRUCTURED: Final[dict[type[Operation], Callable[[_Linearizer, Any], None]]] = 
     cf.BranchOp: _Linearizer.branch,
     cf.ConditionalBranchOp: _Linearizer.conditional_branch,
 }
-
-
-def operation_of(instruction: Instruction, operands: Sequence[SSAValue]) -> Operation:
-    """The dialect's operation of an instruction, with `operands` for its registers: the inverse of linearizing.
-
-    Raises UnsupportedOperation for machine instructions, which the dialect does not have.
-    """
-    from xdsl.dialects.builtin import i64
-
-    from ..dialects.isa.base import vector
-    from .opcodes import CLASSES
-
-    cls = CLASSES.get(instruction.name)
-    if cls is None:
-        raise UnsupportedOperation(f"the dialect has no instruction {instruction.name}")
-    properties: dict[str, Attribute] = {}
-    for (role, kind), value in zip(form_of(instruction.name).immediates, instruction.immediates, strict=True):
-        match kind, value:
-            case Kind.INTEGER, int():
-                properties[role] = IntegerAttr(value, i64)
-            case Kind.LIST, tuple():
-                properties[role] = DenseArrayBase.from_list(i64, value)
-            case Kind.STRING, str():
-                properties[role] = StringAttr(value)
-            case Kind.WORD, str():
-                properties[role] = Predicate(value)
-            case Kind.ELEMENT, str():
-                properties[role] = _element(value)
-            case _, int():
-                properties[role] = _number(value, instruction.results[0].type)
-            case _:
-                raise UnsupportedOperation(
-                    f"{instruction.name}: {value!r} is no immediate of kind {kind.name}"
-                )
-    types = [vector(result.type.lanes, _element(result.type.element)) for result in instruction.results]
-    return cls.create(operands=operands, result_types=types, properties=properties)
-
-
-def _element(name: str) -> Attribute:
-    from xdsl.context import Context
-    from xdsl.dialects.builtin import Builtin
-    from xdsl.parser import Parser
-
-    context = Context()
-    context.load_dialect(Builtin)
-    return Parser(context, name).parse_attribute()
-
-
-def _number(bits: int, ty: Type) -> Attribute:
-    import numpy as np
-    from xdsl.dialects.builtin import AnyFloat, IntegerType, i8
-
-    if ty.element.startswith("f8"):
-        return IntegerAttr(bits - (bits >> 7 << 8), i8)
-    if ty.element.startswith("i"):
-        signed = bits - ((bits >> (ty.bits - 1)) << ty.bits) if ty.bits > 1 else bits
-        return IntegerAttr(signed, IntegerType(ty.bits))
-    if ty.element == "bf16":
-        bits, width = bits << 16, 32
-    else:
-        width = ty.bits
-    value = float(np.array(bits, f"u{width // 8}").view(f"f{width // 8}"))
-    element = _element(ty.element)
-    assert isinstance(element, AnyFloat)
-    return FloatAttr(value, element)

@@ -18,8 +18,23 @@ VECTOR_BITS: Final = 32 * VECTOR_LANES
 PREDICATE_LANES: Final = 4 * VECTOR_LANES
 """A predicate register has a bit for each byte of a vector register."""
 
-Location = tuple[str, int]
-"""File and line of the kernel's source."""
+
+class Location(NamedTuple):
+    """A place in the kernel's source; ``inside`` as in `dialects.locations.SourceLoc`."""
+
+    file: str
+    line: int
+    column: int = 0
+    inside: str = ""
+
+    @property
+    def place(self) -> str:
+        """Without the column."""
+        return str(self._replace(column=0))
+
+    def __str__(self) -> str:
+        column = f":{self.column}" if self.column else ""
+        return f"{self.file}:{self.line}{column}" + (f" ({self.inside})" if self.inside else "")
 
 
 class RegisterFile(Enum):

@@ -102,7 +102,7 @@ class _Allocator:
                 self.weights[number] *= CHEAP
 
     def _recomputed(self, number: int) -> Instruction | None:
-        """The one instruction that computes a register from nothing, if so it is."""
+        """The one instruction that defines a register, if it reads no register itself; else None."""
         definitions = self.definitions[number]
         return definitions[0] if len(definitions) == 1 and definitions[0].name in RECOMPUTED else None
 
@@ -205,7 +205,7 @@ class _Allocator:
             together,
             self.files[ty.file],
             f"{ty.file.name.lower()} registers",
-            f"{where[0]}:{where[1]}" if where else "",
+            where.place if where else "",
         )
 
     # --- spilling -------------------------------------------------------------------------------------------------
@@ -274,7 +274,7 @@ class _Allocator:
         block.code = code
 
     def _rewrite_move(self, move: Instruction, slots: Mapping[int, int], code: list[Instruction]) -> bool:
-        """A move from or to the workspace, if it is one."""
+        """The instruction as a move from or to the workspace; None if it is not one."""
         (to,), (source,) = move.results, move.operands
         target, origin = (slots.get(self._find(register.number)) for register in (to, source))
         if target is not None and target == origin:

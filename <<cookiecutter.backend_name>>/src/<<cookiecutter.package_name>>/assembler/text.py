@@ -80,8 +80,9 @@ def print_instruction(instruction: Instruction, files: Mapping[str, str]) -> str
     words += [instruction.target] if instruction.target else []
     line = f"    {name:<{NAME_WIDTH}} {', '.join(words)}".rstrip()
     if instruction.location is not None:
-        file, number = instruction.location
-        line = f"{line:<{LINE_WIDTH}} # {files.get(file, file)}:{number}"
+        file = instruction.location.file
+        location = instruction.location._replace(file=files.get(file, file))
+        line = f"{line:<{LINE_WIDTH}} # {location}"
     return line
 
 
@@ -111,7 +112,9 @@ _TOKEN: Final = re.compile(
         | (?P<types>\[[^\]]*\]) | (?P<comment>\#.*$))""",
     re.VERBOSE,
 )
-_COMMENT: Final = re.compile(r"# (?P<file>.+):(?P<line>\d+)\s*$")
+_COMMENT: Final = re.compile(
+    r"# (?P<file>.+?):(?P<line>\d+)(?::(?P<column>\d+))?(?: \((?P<inside>[^()]*)\))?\s*$"
+)
 _KERNEL: Final = re.compile(
     r"\.kernel (?P<name>.+)\((?P<types>[^()]*)\) scratch (?P<scratch>\d+) spilled (?P<spilled>\d+)$"
 )
@@ -177,7 +180,7 @@ def parse_instruction(line: str, files: Mapping[str, str]) -> Instruction:
     """One instruction; `files` gives the paths of names in comments. Raises ValueError or CompileError."""
     name, types, words, location = _split(line)
     if location is not None:
-        location = (files.get(location[0], location[0]), location[1])
+        location = location._replace(file=files.get(location.file, location.file))
     form = form_of(name)
     of_registers = iter(form.registers(types))
     operands = form.operand_count(len(types))
@@ -206,7 +209,9 @@ def _split(line: str) -> tuple[str, list[Type], list[str], Location | None]:
                 types = [parse_type(word.strip()) for word in text[1:-1].split(",")]
             case "comment":
                 where = _COMMENT.match(text)
-                location = (where["file"], int(where["line"])) if where else None
+                if where is not None:
+                    line_and_column = int(where["line"]), int(where["column"] or 0)
+                    location = Location(where["file"], *line_and_column, where["inside"] or "")
             case "comma":
                 pass
             case _:

@@ -1,9 +1,10 @@
 """Triton's file cache, but that a damaged kernel counts as one that is not there, and that a folder which cannot be
 used is one sentence.
 
-Triton's own manager hands out whatever lies in the folder, and passes on the errno of the system. `install` puts this
-one in its place where the user has not chosen another (TRITON_CACHE_MANAGER); kernels of other backends go through
-unchanged.
+Triton's own manager hands out whatever lies in the folder, and passes on the errno of the system. `install` puts
+`ManagerOfKernel` in its place where the user has not chosen another (TRITON_CACHE_MANAGER): it makes a `KernelCache`
+for kernels of this backend, and for everything else Triton's own. Triton compiles for many backends in one process, and
+has one place for the class of all managers.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ from uuid import uuid4
 from triton import knobs
 from triton.runtime.cache import FileCacheManager
 
+from ..compat import compiling_backend
 from ..errors import InstallationError
 from ..target import BACKEND_NAME, DISTRIBUTION_NAME
-from .compiler import BINARY_EXT
+from .compiler import BINARY_EXT, Backend
 
 ELF: Final = b"\x7fELF"
 
@@ -93,10 +95,24 @@ class KernelCache(FileCacheManager):
         return group
 
 
+class ManagerOfKernel(FileCacheManager):
+    """Not a manager: calling the class makes one for whoever asks."""
+
+    def __new__(cls, key: str, override: bool = False, dump: bool = False) -> Any:
+        ours = isinstance(compiling_backend(), Backend)
+        return (KernelCache if ours else FileCacheManager)(key, override=override, dump=dump)
+
+
 def install() -> None:
-    """Make Triton use `KernelCache`, unless the user has chosen a manager."""
+    """Make Triton use `KernelCache` for our kernels, unless the user has chosen a manager."""
     if knobs.cache.manager_class is None:
-        knobs.cache.manager_class = KernelCache
+        knobs.cache.manager_class = ManagerOfKernel
+
+
+def uninstall() -> None:
+    """Undo `install`. The next kernel of this backend installs it again."""
+    if knobs.cache.manager_class is ManagerOfKernel:
+        knobs.cache.manager_class = None
 
 
 def is_whole(path: Path) -> bool:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from triton.backends.compiler import BaseBackend, GPUTarget
 
+from ..device_kinds import EMULATOR, kind_of_image
 from ..target import BACKEND_NAME, SCRATCHPAD_BYTES
-from .kinds import EMULATOR, kind_of_image
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -114,8 +114,15 @@ def make_isa(module: Any, metadata: dict[str, Any], options: Options) -> ModuleO
     from ..dialects.op_table import use_library_dialects
     from ..frontend.ttir_parser import parse_ttir
     from ..lowering import lower_module
-    from ..passes.pipeline import classes_matter, run_passes, timed, verify_if_asked, verify_legal_if_asked
-    from .collector import paused_collector
+    from ..passes.pipeline import (
+        classes_matter,
+        print_if_asked,
+        run_passes,
+        timed,
+        verify_if_asked,
+        verify_legal_if_asked,
+    )
+    from .gc_pause import paused_collector
 
     if classes_matter():
         use_library_dialects()
@@ -126,6 +133,7 @@ def make_isa(module: Any, metadata: dict[str, Any], options: Options) -> ModuleO
         run_passes("module", ttir, options)
         with timed("isa", "(lowering)"):
             isa = lower_module(ttir, options)
+        print_if_asked(isa, "the lowering")
         verify_if_asked(isa, "the lowering")
         run_passes("isa", isa, options)
         verify_legal_if_asked(isa)
@@ -161,7 +169,7 @@ def describe_kernel(isa: ModuleOp, metadata: dict[str, Any]) -> None:
 
 def describe_workspace(scratch_bytes: int, metadata: dict[str, Any]) -> None:
     metadata["scratch_bytes"] = scratch_bytes
-    # What does not fit the scratchpad lies behind it, in device memory: slower, not impossible.
+    # What does not fit in the scratchpad goes on past its end, in device memory: slower, not impossible.
     metadata["shared"] = min(max(scratch_bytes, LEAST_SHARED), SCRATCHPAD_BYTES)
 
 
@@ -170,7 +178,7 @@ def make_llir(isa: Any, metadata: dict[str, Any], options: Options) -> str:
     from ..codegen.llvm import emit_module
     from ..errors import CompileError
     from ..passes.pipeline import run_text_passes, timed
-    from .collector import paused_collector
+    from .gc_pause import paused_collector
 
     if isa is None:  # what Triton makes of an override file in a format it does not know
         raise CompileError(f"Triton cannot read .{ISA_EXT} files back: override the .ttir or the .llir file")

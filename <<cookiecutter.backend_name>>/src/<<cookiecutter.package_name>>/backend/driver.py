@@ -6,26 +6,26 @@ nothing heavy is imported here, no device is looked for, and no other backend's 
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable
 from typing import Any, Final
 
 from triton.backends.compiler import GPUTarget
 from triton.backends.driver import DriverBase
 
+from ..device_kinds import (
+    DEVICE,
+    EMULATOR,
+    EMULATOR_DEVICE,
+    REFERENCE,
+    kind_of_image,
+    runtime_of,
+    selected_kind,
+)
 from ..target import ARCH, BACKEND_NAME, SCRATCHPAD_BYTES
-from .kinds import EMULATOR, REFERENCE, kind_of_image, runtime_of, selected_kind
 
 WARP_SIZE: Final = 32
 """Nominal: a program is one thread of control. Programs that size their work by it find a GPU's value, and what a GPU
 prints once per thread is printed ``num_warps * WARP_SIZE`` times here too."""
-
-DEVICE: Final = zlib.crc32(BACKEND_NAME.encode()) & 0x7FFFFFFF
-"""Number of the one device. Triton keeps compiled kernels by this number alone, whatever the driver: it must not be one
-that another driver in the process (a GPU's, with 0, 1, ...) uses too."""
-
-EMULATOR_DEVICE: Final = DEVICE ^ 1
-"""The number under which Triton keeps kernels for the emulator."""
 
 _TYPES: Final = {
     **{f"i{bits}": f"int{bits}_t" for bits in (8, 16, 32, 64)},
@@ -147,7 +147,7 @@ class Driver(DriverBase):
                 f"{BACKEND_NAME}: torch is not installed. Install it, or keep data in "
                 "runtime.array.DeviceArray of this package."
             ) from error
-        from ..runtime.reach import TENSOR_DEVICE
+        from ..runtime.device_memory import TENSOR_DEVICE
 
         return torch.device(TENSOR_DEVICE)
 

@@ -20,13 +20,13 @@ from pathlib import Path
 from typing import Final
 
 from .. import extensions
-from ..runtime.tile_permission import tiles_allowed
+from ..host_caches import last_level_bytes
 from ..target import DISTRIBUTION_NAME, ENV_PREFIX, PACKAGE_NAME
-from .caches import last_level_bytes
+from ..tile_permission import tiles_allowed
 from .variables import warn_of_misspelt
 
 RUNTIME_VARIABLES: Final = frozenset(
-    f"{ENV_PREFIX}_{name}" for name in ("NUM_THREADS", "TIME_PASSES", "VERIFY_PASSES")
+    f"{ENV_PREFIX}_{name}" for name in ("NUM_THREADS", "PRINT_IR_AFTER_ALL", "TIME_PASSES", "VERIFY_PASSES")
 )
 """Our environment variables that leave the code as it is."""
 
@@ -68,8 +68,15 @@ SETTLED: Final = 3 * 10**9
 which any clock advances, so that a later edit cannot have the same time."""
 
 
-def digest_below(root: str, memory: str | None) -> str:
+WITHOUT_EFFECT: Final = frozenset({"/bench", "/cli", "/emulator", "/examples", "/gpu_reference"})
+"""Folders whose files take no part in making code for this backend: they run it, show it, measure it. Ones of the same
+name in other folders do."""
+
+
+def digest_below(root: str, memory: str | None, without: frozenset[str] = WITHOUT_EFFECT) -> str:
     """The digest of the Python files below `root`, remembered in the folder `memory` (Triton's cache) if there is one.
+
+    Those below the folders `without` do not count.
 
     Reading and digesting takes 2 ms, looking whether it has been done less than half. What is remembered holds for
     files with the same names, sizes, inodes, and times of the last modification and of the last *change*, to the
@@ -78,7 +85,7 @@ def digest_below(root: str, memory: str | None) -> str:
     remembered: on systems with another notion of it (Windows), in file systems and images that know whole seconds only
     or have one time for all files, and while a file is younger than `SETTLED`.
     """
-    files = dict(sorted(python_files(root)))
+    files = dict(sorted(python_files(root, without=without)))
     place, remembers = "", False
     if memory and os.name == "posix":
         states = [entry.stat() for entry in files.values()]
@@ -119,12 +126,9 @@ def remember(place: str, text: str) -> None:
         os.replace(unfinished, place)
 
 
-WITHOUT_EFFECT: Final = frozenset({"/bench", "/cli", "/emulator", "/examples", "/gpu_reference"})
-"""Folders whose files take no part in making code for this backend: they run it, show it, measure it. Ones of the same
-name in other folders do."""
-
-
-def python_files(root: str, below: str = "") -> Iterator[tuple[str, os.DirEntry[str]]]:
+def python_files(
+    root: str, below: str = "", without: frozenset[str] = WITHOUT_EFFECT
+) -> Iterator[tuple[str, os.DirEntry[str]]]:
     """Their names, relative to the root and with slashes, and what the folder knows of them. (A third of the time that
     pathlib takes.)"""
     with os.scandir(root + below) as entries:
@@ -132,9 +136,9 @@ def python_files(root: str, below: str = "") -> Iterator[tuple[str, os.DirEntry[
             name = entry.name
             if name.endswith(".py"):
                 yield f"{below}/{name}", entry
-            elif "." not in name and name != "__pycache__" and f"{below}/{name}" not in WITHOUT_EFFECT:
+            elif "." not in name and name != "__pycache__" and f"{below}/{name}" not in without:
                 if entry.is_dir():
-                    yield from python_files(root, f"{below}/{name}")
+                    yield from python_files(root, f"{below}/{name}", without)
 
 
 @functools.cache
@@ -144,7 +148,36 @@ def toolchain() -> str:
     versions = ", ".join(f"{name} {version_of(name)}" for name in names)
     tiles = "with" if tiles_allowed() else "without"
     host = f"{platform.system()} {processor()} {tiles} tile registers, {last_level_bytes()} bytes of cache"
-    return f"{host}; {versions}; LLVM of {_library_size()} bytes"
+    sources = "".join(edited_sources(name) for name in ("llvmlite", "xdsl"))
+    return f"{host}; {versions}; LLVM of {_library_size()} bytes{sources}"
+
+
+def edited_sources(name: str) -> str:
+    """What changes when somebody edits a package that is used from its sources: by its path, or installed "editable".
+
+    Empty for one that a wheel brought: its files lie beside its metadata, and its version says what they are.
+    """
+    folder = folder_of(name)
+    if not folder:
+        return ""
+    installed = next(extensions.metadata_folders(name), None)
+    if installed is not None and installed.suffix == ".dist-info":
+        beside = os.path.dirname(folder) or "."
+        if str(installed.parent) == beside or os.path.samefile(installed.parent, beside):
+            return ""
+    from triton import knobs
+
+    return f"; {name} {digest_below(folder, knobs.cache.dir, without=frozenset())}"
+
+
+def folder_of(name: str) -> str:
+    """The folder of a package that would be imported; empty where there is none."""
+    for entry in sys.path:  # a fifth of the time that `find_spec` takes, which then knows of other places
+        folder = os.path.join(entry, name)
+        if os.path.isfile(f"{folder}/__init__.py"):
+            return folder
+    spec = importlib.util.find_spec(name)
+    return "" if spec is None or spec.origin is None else os.path.dirname(spec.origin)
 
 
 def version_of(name: str) -> str:
@@ -158,11 +191,11 @@ def version_of(name: str) -> str:
 
 def _library_size() -> int:
     """Tells builds of llvmlite apart that are linked with different LLVMs; 0 where it is not there."""
-    spec = importlib.util.find_spec("llvmlite")
-    if spec is None or spec.origin is None:
+    folder = folder_of("llvmlite")
+    if not folder:
         return 0
     try:
-        with os.scandir(os.path.join(os.path.dirname(spec.origin), "binding")) as entries:
+        with os.scandir(os.path.join(folder, "binding")) as entries:
             return sum(entry.stat().st_size for entry in entries if "llvmlite" in entry.name)
     except OSError:
         return 0
@@ -183,7 +216,7 @@ def processor() -> str:
                 file.read(16 * 1024).partition("\n\n")[0] if platform.machine() == "x86_64" else file.read()
             )
     except OSError:  # no Linux
-        from ..codegen.host import HostFeatures
+        from ..host_features import HostFeatures
 
         return str(HostFeatures.current())
     lines = {line for line in entry.splitlines() if line.lower().startswith(MACHINE_LINES)}

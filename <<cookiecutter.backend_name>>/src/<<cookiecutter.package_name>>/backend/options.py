@@ -6,9 +6,9 @@ import hashlib
 from dataclasses import dataclass, fields
 from typing import Any
 
+from ..device_kinds import DEVICE_VARIABLE, KINDS, REFERENCE, selected_kind
 from ..errors import BackendError
 from ..target import ARCH, BACKEND_NAME
-from .kinds import DEVICE_VARIABLE, KINDS, REFERENCE, selected_kind
 
 
 class OptionError(BackendError, ValueError, AssertionError):
@@ -27,13 +27,13 @@ class Options:
     nothing to this device are here too: kernels written for others pass them.
     """
 
-    # What the code generator acts on.
+    # What decides about the code: read by Triton's front end, or here.
     debug: bool = False
     """Keep ``tl.device_assert``."""
     sanitize_overflow: bool = True
     """With ``debug``: stop on signed integer overflow."""
-    enable_fp_fusion: bool = True
     default_dot_input_precision: str = "ieee"
+    """Of products that ask for nothing. Triton writes "tf32" for these, so it is what "tf32" means, too."""
     allowed_dot_input_precisions: tuple[str, ...] = DOT_PRECISIONS
     """All are computed at least as precisely as asked."""
     supported_fp8_dtypes: tuple[str, ...] = FP8_TYPES
@@ -43,19 +43,24 @@ class Options:
     arch: str = ARCH
     backend_name: str = BACKEND_NAME
     device_kind: str = REFERENCE
-    """``reference`` or ``emulator``; by default what the environment says (``backend/kinds.py``)."""
+    """``reference`` or ``emulator``; by default what the environment says (``device_kinds.py``)."""
     ir_override: str | None = None
     """File with IR to use in place of what a stage made (``.ttir`` or ``.llir``)."""
+
+    num_warps: int = 4
+    warp_size: int = 32
+    """A program is one thread of control, not a group of warps, and no faster with more of them; but what a GPU prints
+    once per thread (``tl.device_print`` of scalars) is printed ``num_warps * warp_size`` times here too."""
 
     # The launch.
     launch_cooperative_grid: bool = False
     """All programs run at the same time, a thread each."""
 
-    # Accepted, without effect: a program is one thread of control with vector registers, not a group of warps.
-    num_warps: int = 4
+    # Accepted, without effect.
+    enable_fp_fusion: bool = True
+    """Products and sums are fused where the kernel asks for it (``tl.fma``, ``tl.dot``), whatever this says."""
     num_ctas: int = 1
     num_stages: int = 3
-    warp_size: int = 32
     maxnreg: int | None = None
     launch_pdl: bool = False
     instrumentation_mode: str = ""
@@ -65,14 +70,14 @@ class Options:
         for field in fields(self):
             setattr(self, field.name, values.pop(field.name, field.default))
         if values:
-            raise TypeError(f"{BACKEND_NAME}: there are no options {', '.join(values)}")
+            raise TypeError(f"{BACKEND_NAME}: unknown options: {', '.join(values)}")
         self._check()
 
     def _check(self) -> None:
         if self.device_kind not in KINDS:
             raise OptionError(
-                f"{BACKEND_NAME}: device_kind (or {DEVICE_VARIABLE}) is {self.device_kind!r}; there are "
-                f"{', '.join(KINDS)}"
+                f"{BACKEND_NAME}: device_kind (or {DEVICE_VARIABLE}) must be one of {', '.join(KINDS)}, not "
+                f"{self.device_kind!r}"
             )
         for name in ("num_warps", "num_ctas"):
             count: object = getattr(self, name)
@@ -82,13 +87,13 @@ class Options:
             raise OptionError(f"{BACKEND_NAME}: num_stages must be a count, not {self.num_stages!r}")
         if self.default_dot_input_precision not in self.allowed_dot_input_precisions:
             raise OptionError(
-                f"{BACKEND_NAME}: default_dot_input_precision is {self.default_dot_input_precision!r}; there are "
-                f"{', '.join(self.allowed_dot_input_precisions)}"
+                f"{BACKEND_NAME}: default_dot_input_precision must be one of "
+                f"{', '.join(self.allowed_dot_input_precisions)}, not {self.default_dot_input_precision!r}"
             )
         unknown = sorted(set(self.supported_fp8_dtypes) - set(FP8_TYPES))
         if unknown:
             raise OptionError(
-                f"{BACKEND_NAME}: no float8 formats {', '.join(unknown)}; there are {', '.join(FP8_TYPES)}"
+                f"{BACKEND_NAME}: float8 formats must be among {', '.join(FP8_TYPES)}, not {', '.join(unknown)}"
             )
         if self.extern_libs:
             names = ", ".join(name for name, _ in self.extern_libs)
@@ -106,7 +111,7 @@ class Options:
 
 
 def parse_options(given: dict[str, Any]) -> Options:
-    """Options from launch keywords: those that are no fields are left to Triton, which refuses them by name; None is
+    """Options from launch keywords: those that are not fields are left to Triton, which refuses them by name; None is
     the default. Lists (from JSON) become tuples. Raises OptionError for values that do not exist."""
     from ..compat import allow_fp_fusion
 

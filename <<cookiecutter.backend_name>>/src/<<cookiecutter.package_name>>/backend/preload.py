@@ -8,7 +8,7 @@ from importlib import import_module
 
 from ..requirements_check import require_toolchain
 from ..target_rules import check_target
-from .collector import paused_collector
+from .gc_pause import paused_collector
 
 MODULES = (
     "frontend.ttir_parser",

@@ -20,6 +20,7 @@ KNOWN: Final = frozenset(
         "GPU_DISABLE_PASSES",
         "GPU_ENABLE_PASSES",
         "NUM_THREADS",
+        "PRINT_IR_AFTER_ALL",
         "SKIP_VERSION_CHECK",
         "TIME_PASSES",
         "VERIFY_PASSES",
@@ -47,7 +48,7 @@ def _warn(name: str) -> None:
     near = difflib.get_close_matches(name, sorted(KNOWN), 1, cutoff=0.9)
     if near:
         warnings.warn(
-            f"the environment variable {name} is set, but nothing reads it: {near[0]} is meant?",
+            f"the environment variable {name} is set, but nothing reads it: did you mean {near[0]}?",
             UnknownVariable,
             stacklevel=2,
         )

@@ -142,7 +142,7 @@ class Run:
         try:
             data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
             if data["format"] != FORMAT:
-                raise BackendError(f"{path} has format {data['format']}, not {FORMAT}: measure it anew")
+                raise BackendError(f"{path} has format {data['format']}, not {FORMAT}: measure again")
             launch, first, memory = data["launch"], data.get("first_call"), data.get("memory")
             return Run(
                 data["machine"],

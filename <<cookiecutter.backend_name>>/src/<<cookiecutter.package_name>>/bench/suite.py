@@ -18,6 +18,7 @@ from typing import Any
 
 from ..errors import BackendError
 from ..requirements_check import MODULES, installed_version
+from ..runtime.pool import cpu_count
 from ..target import BACKEND_NAME, DISTRIBUTION_NAME
 from .results import Compilation, FirstCall, Launch, Measurement, Memory
 from .worker import THREADS_VARIABLE, Request
@@ -133,17 +134,13 @@ def new_suite(*, seconds: float, small: bool) -> Generator[Suite]:
         yield Suite(Path(folder), seconds=seconds, small=small)
 
 
-def all_threads() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def machine() -> dict[str, Any]:
     """What the numbers depend on."""
     versions = {name: installed_version(name) for name in (DISTRIBUTION_NAME, *MODULES, "torch")}
     return {
         "processor": processor(),
         "architecture": platform.machine(),
-        "cpus": all_threads(),
+        "cpus": cpu_count(),
         "load": os.getloadavg() if hasattr(os, "getloadavg") else None,
         "system": platform.platform(),
         "python": platform.python_version(),

@@ -189,11 +189,11 @@ def sort(count: int, columns: int) -> Pair:
 # --- matrices and transformers ----------------------------------------------------------------------------------
 
 
-def matrix_product(size: int, *, dtype: torch.dtype) -> Pair:
+def matrix_product(size: int, *, dtype: torch.dtype, precision: str = "ieee") -> Pair:
     a, b = ((torch.rand(size, size) - 0.5).to(dtype) for _ in range(2))
     ours, theirs = torch.empty_like(a), torch.empty_like(a)
     return Pair(
-        lambda: matmul.run(a, b, ours),
+        lambda: matmul.run(a, b, ours, precision=precision),
         lambda: torch.mm(a, b, out=theirs),
         2 * HALF.get(dtype, 5 * SUMS),
         moved(a, b, ours),
@@ -274,6 +274,14 @@ WORKS: tuple[Work, ...] = (
         "matmul", 1.5, 1.5, partial(matrix_product, dtype=torch.float32), (512,), (65,), (matmul.matmul,), 80
     ),
     Work("matmul large", 1.2, 1.2, partial(matrix_product, dtype=torch.float32), (2048,), (130,)),
+    Work(
+        "matmul bf16x6", 1.5, 1.5, partial(matrix_product, dtype=torch.float32, precision="bf16x6"), (512,),
+        (65,),
+    ),
+    Work(
+        "matmul bf16x6 large", 1.2, 1.2, partial(matrix_product, dtype=torch.float32, precision="bf16x6"),
+        (2048,), (130,),
+    ),
     Work("matmul bf16", 0.7, 0.7, partial(matrix_product, dtype=torch.bfloat16), (1024,), (65,)),
     Work("matmul fp16", 5.0, 5.0, partial(matrix_product, dtype=torch.float16), (1024,), (65,)),
     Work(

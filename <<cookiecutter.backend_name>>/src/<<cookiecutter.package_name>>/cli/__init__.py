@@ -1,5 +1,5 @@
-"""What is run from a shell. Whatever of it is imported first, `target.py` can be read from here on, see `stand_in`."""
+"""What is run from a shell. Whatever is imported first, `target.py` can be read from here on: see `target_fallback`."""
 
-from . import stand_in
+from . import target_fallback
 
-stand_in.prepare()
+target_fallback.prepare()

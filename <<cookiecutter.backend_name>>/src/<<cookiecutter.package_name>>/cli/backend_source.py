@@ -42,7 +42,7 @@ def claimed_targets(
 
 
 def string_constant(module: ast.Module, name: str) -> str | None:
-    """The literal string that a module assigns to a global name, if it is one."""
+    """The literal string that a module assigns to a global name; None if it assigns none."""
     for node in module.body:
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
         if any(isinstance(target, ast.Name) and target.id == name for target in targets):

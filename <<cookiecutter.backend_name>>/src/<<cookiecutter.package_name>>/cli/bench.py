@@ -138,13 +138,13 @@ def problems(measurements: Iterable[object]) -> list[str]:
 
 def thread_counts(text: str) -> list[int]:
     """``"1,all"`` -> [1, 8] on a machine with 8 CPUs. Raises BackendError for anything that is not a number."""
-    from ..bench.suite import all_threads
+    from ..runtime.pool import cpu_count
 
     counts: list[int] = []
     for word in text.split(","):
         if word != "all" and not (word.isascii() and word.isdigit() and int(word)):
             raise BackendError(f"--threads {text!r}: give numbers of threads and 'all', separated by commas")
-        count = all_threads() if word == "all" else int(word)
+        count = cpu_count() if word == "all" else int(word)
         if count not in counts:
             counts.append(count)
     return counts

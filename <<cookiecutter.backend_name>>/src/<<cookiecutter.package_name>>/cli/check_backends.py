@@ -18,8 +18,8 @@ from pathlib import Path
 from ..installed import find_module, install_ourselves_command, module_source
 from ..target import BACKEND_NAME, DISTRIBUTION_NAME, PACKAGE_NAME
 from .backend_source import borrowed_classes, claimed_targets, import_of, is_always_active, string_constant
+from .environment import ENTRY_POINT_GROUP, OWN_ENTRY_POINT, Claim, Environment
 from .report import Finding, fail, ok, warn
-from .surroundings import ENTRY_POINT_GROUP, OWN_ENTRY_POINT, Claim, Surroundings
 
 SELECT = "TRITON_DEFAULT_BACKEND"
 IN_TREE_ONLY = "TRITON_BACKENDS_IN_TREE"
@@ -29,9 +29,9 @@ DEVICE_NODES = {"nvidia": ("/dev/nvidiactl", "/dev/dxg"), "amd": ("/dev/kfd",)}
 """Files whose presence lets the driver of one of Triton's own backends expect a GPU."""
 
 
-def entry_points(surroundings: Surroundings) -> Iterator[Finding]:
+def entry_points(environment: Environment) -> Iterator[Finding]:
     """Can each registered backend be imported, as far as its files show?"""
-    for installed in surroundings.distributions:
+    for installed in environment.distributions:
         if installed.hidden:
             continue
         try:
@@ -44,7 +44,7 @@ def entry_points(surroundings: Surroundings) -> Iterator[Finding]:
                 f"Install {installed.name} again.",
                 installed.reinstall_command,
             )
-    for claim in surroundings.claims:
+    for claim in environment.claims:
         yield _importable(claim)
 
 
@@ -98,8 +98,8 @@ def _importable(claim: Claim) -> Finding:
     return ok("entry-point", str(claim))
 
 
-def own_entry_point(surroundings: Surroundings) -> Iterator[Finding]:
-    if any(claim.is_ours and claim.name == BACKEND_NAME for claim in surroundings.claims):
+def own_entry_point(environment: Environment) -> Iterator[Finding]:
+    if any(claim.is_ours and claim.name == BACKEND_NAME for claim in environment.claims):
         return
     yield fail(
         "entry-point.missing",
@@ -110,11 +110,11 @@ def own_entry_point(surroundings: Surroundings) -> Iterator[Finding]:
     )
 
 
-def clashes(surroundings: Surroundings) -> Iterator[Finding]:
+def clashes(environment: Environment) -> Iterator[Finding]:
     """Two backends of one name, and two that answer for one target."""
     names: dict[str, list[Claim]] = {}
     targets: dict[str, list[Claim]] = {}
-    for claim in surroundings.claims:
+    for claim in environment.claims:
         names.setdefault(claim.name, []).append(claim)
         for target in _targets(claim):
             targets.setdefault(target, []).append(claim)
@@ -165,9 +165,9 @@ def _intruder(claims: list[Claim]) -> Claim:
     return (strangers or others or claims)[-1]
 
 
-def selection(surroundings: Surroundings) -> Iterator[Finding]:
+def selection(environment: Environment) -> Iterator[Finding]:
     """Which backend would Triton choose, and why?"""
-    if surroundings.environ.get(IN_TREE_ONLY) == "1":
+    if environment.environ.get(IN_TREE_ONLY) == "1":
         yield fail(
             "selection.hidden",
             f"{IN_TREE_ONLY}=1 makes Triton look at its own backends only: {BACKEND_NAME} does not exist for "
@@ -176,13 +176,13 @@ def selection(surroundings: Surroundings) -> Iterator[Finding]:
             f"unset {IN_TREE_ONLY}",
         )
         return
-    names = list(dict.fromkeys(claim.name for claim in surroundings.claims))
-    requested = surroundings.environ.get(SELECT, "")
-    always = [claim for claim in surroundings.claims if _is_always_active(claim)]
+    names = list(dict.fromkeys(claim.name for claim in environment.claims))
+    requested = environment.environ.get(SELECT, "")
+    always = [claim for claim in environment.claims if _is_always_active(claim)]
     for claim in always:
         yield _always_active(claim, requested)
     if not requested:
-        yield _nothing_requested(surroundings, always)
+        yield _nothing_requested(environment, always)
     elif requested == BACKEND_NAME:
         if requested in names:  # else own_entry_point has said what is wrong
             yield ok("selection", f"{BACKEND_NAME}, because {SELECT}={requested}")
@@ -198,9 +198,9 @@ def selection(surroundings: Surroundings) -> Iterator[Finding]:
         meant = near[0] if near else BACKEND_NAME
         yield fail(
             "selection.unknown",
-            f"{SELECT}={requested!r} names no backend: every launch fails. There are "
+            f"{SELECT}={requested!r} names no backend: every launch fails. Registered: "
             f"{', '.join(names) or 'none'}.",
-            f"{meant!r} is meant?" if near else "Select one that exists.",
+            f"Did you mean {meant!r}?" if near else "Select one that exists.",
             f"export {SELECT}={shlex.quote(meant)}",
         )
 
@@ -225,7 +225,7 @@ def _always_active(claim: Claim, requested: str) -> Finding:
     )
 
 
-def _nothing_requested(surroundings: Surroundings, always: list[Claim]) -> Finding:
+def _nothing_requested(environment: Environment, always: list[Claim]) -> Finding:
     do = f"To use {BACKEND_NAME}, select it, or call {PACKAGE_NAME}.activate() in the program."
     others = sorted({claim.name for claim in always if not claim.is_ours})
     if len(always) > 1:
@@ -238,7 +238,7 @@ def _nothing_requested(surroundings: Surroundings, always: list[Claim]) -> Findi
         )
     likely = others + [
         f"{claim.name} ({node} exists)"
-        for claim in surroundings.claims
+        for claim in environment.claims
         for node in DEVICE_NODES.get(claim.name, ())
         if claim.name not in others and Path(node).exists()
     ]
@@ -255,11 +255,11 @@ def _nothing_requested(surroundings: Surroundings, always: list[Claim]) -> Findi
     return ok("selection", f"{text}.", do, SELECT_US)
 
 
-def interpreter(surroundings: Surroundings) -> Iterator[Finding]:
-    if surroundings.is_set("TRITON_INTERPRET"):
+def interpreter(environment: Environment) -> Iterator[Finding]:
+    if environment.is_set("TRITON_INTERPRET"):
         yield warn(
             "selection.interpreter",
-            f"TRITON_INTERPRET={surroundings.environ['TRITON_INTERPRET']}: kernels run in Triton's Python "
+            f"TRITON_INTERPRET={environment.environ['TRITON_INTERPRET']}: kernels run in Triton's Python "
             "interpreter, no backend compiles them.",
             "Unset it.",
             "unset TRITON_INTERPRET",

@@ -18,8 +18,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..target import BACKEND_NAME
+from .environment import Environment
 from .report import Finding, fail, ok, warn
-from .surroundings import Surroundings
 
 LITTLE = 1024 * 1024 * 1024
 """Bytes of free space below which the doctor warns."""
@@ -34,11 +34,11 @@ OUR_FILES = (f".{BACKEND_NAME}ir", ".obj")
 """Endings of the files that only this backend stores."""
 
 
-def cache_folder(surroundings: Surroundings) -> tuple[str, str]:
+def cache_folder(environment: Environment) -> tuple[str, str]:
     """Triton's cache folder as it is written (may be relative or empty) and the variable or rule that it
     comes from.
     """
-    environ = surroundings.environ
+    environ = environment.environ
     if "TRITON_CACHE_DIR" in environ:
         return environ["TRITON_CACHE_DIR"], "TRITON_CACHE_DIR"
     if "TRITON_HOME" in environ:
@@ -55,9 +55,9 @@ def _elsewhere() -> tuple[str, str]:
     )
 
 
-def folder(surroundings: Surroundings) -> Iterator[Finding]:
-    text, origin = cache_folder(surroundings)
-    if manager := surroundings.environ.get("TRITON_CACHE_MANAGER"):
+def folder(environment: Environment) -> Iterator[Finding]:
+    text, origin = cache_folder(environment)
+    if manager := environment.environ.get("TRITON_CACHE_MANAGER"):
         yield warn(
             "cache.manager",
             f"TRITON_CACHE_MANAGER={manager}: another cache than the one described here is used.",
@@ -177,9 +177,9 @@ def _ownership(path: Path) -> Iterator[Finding]:
         )
 
 
-def leftovers(surroundings: Surroundings) -> Iterator[Finding]:
+def leftovers(environment: Environment) -> Iterator[Finding]:
     """Stored files of this backend that are empty or cut off, as a full disk leaves them."""
-    text, _ = cache_folder(surroundings)
+    text, _ = cache_folder(environment)
     path = Path(text).absolute()
     if not text or not path.is_dir() or not os.access(path, os.R_OK | os.X_OK):
         return

@@ -13,9 +13,9 @@ from .. import target
 from ..installed import PACKAGE_FOLDER, install_ourselves_command
 from ..requirements_check import own_requirements, satisfies
 from ..target import ENV_PREFIX
-from . import stand_in
+from . import target_fallback
+from .environment import Environment
 from .report import Finding, fail, ok, warn
-from .surroundings import Surroundings
 
 PLATFORMS = (("Linux", "x86_64"), ("Linux", "aarch64"))
 
@@ -26,7 +26,7 @@ X86_FEATURES = (
 ARM_FEATURES = ("asimd", "asimdhp", "fphp", "bf16", "i8mm", "sve", "sve2", "svebf16", "sme")
 
 
-def python_version(surroundings: Surroundings) -> Iterator[Finding]:
+def python_version(environment: Environment) -> Iterator[Finding]:
     running = platform_module.python_version()
     supported, _ = own_requirements()
     if satisfies(running, supported):
@@ -40,7 +40,7 @@ def python_version(surroundings: Surroundings) -> Iterator[Finding]:
     )
 
 
-def platform(surroundings: Surroundings) -> Iterator[Finding]:
+def platform(environment: Environment) -> Iterator[Finding]:
     here = (platform_module.system(), platform_module.machine())
     if here in PLATFORMS:
         yield ok("platform", " ".join(here))
@@ -54,34 +54,35 @@ def platform(surroundings: Surroundings) -> Iterator[Finding]:
     )
 
 
-def environment_variables(surroundings: Surroundings) -> Iterator[Finding]:
+def environment_variables(environment: Environment) -> Iterator[Finding]:
     """Our variables that are set. Known is what some source file of this package reads, so no list can go
     stale.
     """
     prefix = f"{ENV_PREFIX}_"
-    names = sorted(name for name in surroundings.environ if name.startswith(prefix))
+    names = sorted(name for name in environment.environ if name.startswith(prefix))
     if not names:
         yield ok("environment", f"no variable {prefix}* is set")
         return
     known = _variables_read()
     for name in names:
-        setting = f"{name}={surroundings.environ[name]}"
+        setting = f"{name}={environment.environ[name]}"
         if name in known:
             yield ok("environment", setting)
             continue
         near = difflib.get_close_matches(name, known, 1, cutoff=0.75)
         yield warn(
             "environment.unknown",
-            f"{setting}: nothing in this package reads {name}" + (f"; {near[0]} is meant?" if near else "."),
+            f"{setting}: nothing in this package reads {name}"
+            + (f"; did you mean {near[0]}?" if near else "."),
             "Rename it." if near else "Unset it, unless it belongs to other software.",
-            f"unset {name}" + (f"; export {near[0]}={surroundings.environ[name]}" if near else ""),
+            f"unset {name}" + (f"; export {near[0]}={environment.environ[name]}" if near else ""),
         )
 
 
-def machine_numbers(surroundings: Surroundings) -> Iterator[Finding]:
+def machine_numbers(environment: Environment) -> Iterator[Finding]:
     from ..target_rules import broken_rules
 
-    sentences = stand_in.problems or [
+    sentences = target_fallback.problems or [
         f"{sentence}. No kernel is compiled for such a machine." for sentence in broken_rules()
     ]
     if not sentences:
@@ -108,7 +109,7 @@ def _variables_read() -> list[str]:
     return sorted(f"{ENV_PREFIX}_{name}" for name in found)
 
 
-def processor(surroundings: Surroundings) -> Iterator[Finding]:
+def processor(environment: Environment) -> Iterator[Finding]:
     name, features = read_processor(Path("/proc/cpuinfo"))
     present = " ".join(feature for feature in (*X86_FEATURES, *ARM_FEATURES) if feature in features)
     yield ok("processor", f"{name or 'unknown'}; vector features: {present or 'none known'}")

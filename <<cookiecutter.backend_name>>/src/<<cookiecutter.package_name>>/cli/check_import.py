@@ -18,10 +18,10 @@ from typing import Any
 from ..installed import Installed, find_module, python_command
 from ..requirements_check import find_problems, own_requirements
 from ..target import BACKEND_NAME, PACKAGE_NAME
-from . import stand_in
+from . import target_fallback
+from .environment import Claim, Environment
 from .probe import RESULT, STARTS, TRITON, code_of
 from .report import Finding, fail, ok
-from .surroundings import Claim, Surroundings
 
 SECONDS = 120
 """A driver that hangs while it looks for its device must not hang the doctor."""
@@ -38,15 +38,15 @@ class Trial:
     drivers: bool
 
     @classmethod
-    def start(cls, surroundings: Surroundings, *, imports: bool, drivers: bool) -> Trial:
+    def start(cls, environment: Environment, *, imports: bool, drivers: bool) -> Trial:
         """Nothing is tried where other checks say that it cannot work."""
         missing = any(problem.version is None for problem in find_problems(own_requirements()[1]))
         words = [word for word, wanted in (("imports", imports), ("drivers", drivers)) if wanted]
         process = None
-        if not stand_in.problems and not missing:
+        if not target_fallback.problems and not missing:
             process = subprocess.Popen(
                 [sys.executable, "-m", f"{PACKAGE_NAME}.cli.probe", *words],
-                env=dict(surroundings.environ),
+                env=dict(environment.environ),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -55,7 +55,7 @@ class Trial:
             )
         return cls(process, imports, drivers)
 
-    def findings(self, surroundings: Surroundings) -> Iterator[Finding]:
+    def findings(self, environment: Environment) -> Iterator[Finding]:
         if self.process is None:
             return
         try:
@@ -78,7 +78,7 @@ class Trial:
             what_and_where = (failure["error"], failure["file"], failure["line"])
             if what_and_where not in seen:  # what one file lacks, those that import it lack, too
                 seen.add(what_and_where)
-                yield _failed(surroundings, failure)
+                yield _failed(environment, failure)
         if seen:
             return
         what = f"importing Triton takes {told['seconds']:.2f} s"
@@ -86,7 +86,7 @@ class Trial:
             what += "; this package and what extends it can be imported"
         if self.drivers:
             active = [name for name, is_active in told["active"].items() if is_active]
-            yield _active(surroundings, f"{what}; active: {', '.join(active) or 'none'}", active)
+            yield _active(environment, f"{what}; active: {', '.join(active) or 'none'}", active)
         else:
             yield ok("import", what)
 
@@ -118,12 +118,12 @@ def _died(out: str, errors: str, status: int) -> Finding:
     return fail("import.fails", what, "Read the whole message.", _by_hand(code_of(piece)))
 
 
-def _failed(surroundings: Surroundings, failure: dict[str, Any]) -> Finding:
+def _failed(environment: Environment, failure: dict[str, Any]) -> Finding:
     what = f"importing {failure['piece']} fails: {failure['error']}"
     if failure["file"]:
         what += f" ({failure['file']}, line {failure['line']})"
     by_hand = _by_hand(code_of(failure["piece"]))
-    claim = next((claim for claim in surroundings.claims if _is_in(claim, failure)), None)
+    claim = next((claim for claim in environment.claims if _is_in(claim, failure)), None)
     if (
         failure["piece"] == TRITON
         and claim is not None
@@ -132,12 +132,12 @@ def _failed(surroundings: Surroundings, failure: dict[str, Any]) -> Finding:
     ):
         do = f"Correct the package {claim.package}, or remove it:"
         return fail("import.fails", f"{what} (in {claim})", do, claim.owner.remove_command)
-    extension = _extension(surroundings, failure)
+    extension = _extension(environment, failure)
     if extension is not None:
         return fail(
             "import.fails", what, "Correct that distribution, or remove it:", extension.remove_command
         )
-    return fail("import.fails", what, "Mend that file; this shows the whole message:", by_hand)
+    return fail("import.fails", what, "Fix that file; this shows the whole message:", by_hand)
 
 
 def _is_in(claim: Claim, failure: dict[str, Any]) -> bool:
@@ -150,9 +150,9 @@ def _is_in(claim: Claim, failure: dict[str, Any]) -> bool:
     )
 
 
-def _extension(surroundings: Surroundings, failure: dict[str, Any]) -> Installed | None:
+def _extension(environment: Environment, failure: dict[str, Any]) -> Installed | None:
     """The distribution whose extension an error is about (`extensions.load_extensions` names it)."""
-    for installed in surroundings.distributions:
+    for installed in environment.distributions:
         try:
             points = installed.entry_points(EXTENSIONS)
         except Exception:  # reported by check_backends.entry_points
@@ -162,8 +162,8 @@ def _extension(surroundings: Surroundings, failure: dict[str, Any]) -> Installed
     return None
 
 
-def _active(surroundings: Surroundings, what: str, active: list[str]) -> Finding:
-    requested = surroundings.environ.get("TRITON_DEFAULT_BACKEND", "")
+def _active(environment: Environment, what: str, active: list[str]) -> Finding:
+    requested = environment.environ.get("TRITON_DEFAULT_BACKEND", "")
     select = f"export TRITON_DEFAULT_BACKEND={BACKEND_NAME}"
     if requested and requested not in active:
         do = "Select a backend whose device is there."

@@ -18,15 +18,15 @@ from ..installed import (
 )
 from ..requirements_check import MODULES, SKIP_VARIABLE, Requirement, own_requirements, parse_requirement
 from ..target import DISTRIBUTION_NAME, PACKAGE_NAME
+from .environment import Environment
 from .report import Finding, fail, ok, warn
-from .surroundings import Surroundings
 
 NATIVE_PARTS = {"triton": "_C/libtriton*", "llvmlite": "binding/libllvmlite*"}
 """Files below a package's folder without which importing it fails, and which half-finished installs lose."""
 
 
-def own_package(surroundings: Surroundings) -> Iterator[Finding]:
-    own = surroundings.own
+def own_package(environment: Environment) -> Iterator[Finding]:
+    own = environment.own
     if own is None:
         yield fail(
             "package",
@@ -35,7 +35,7 @@ def own_package(surroundings: Surroundings) -> Iterator[Finding]:
             install_ourselves_command(),
         )
         return
-    for other in surroundings.distributions:
+    for other in environment.distributions:
         if normalize(other.name) == normalize(own.name) and other is not own:
             yield warn(
                 "package.twice",
@@ -63,19 +63,19 @@ def own_package(surroundings: Surroundings) -> Iterator[Finding]:
     yield ok("package", f"{own.name} {own.version}, {'' if source is not None else 'wheel '}{kind}")
 
 
-def dependencies(surroundings: Surroundings) -> Iterator[Finding]:
+def dependencies(environment: Environment) -> Iterator[Finding]:
     """Each package that is always needed: there, whole, and in the supported range?"""
     _, requirements = own_requirements()
     for requirement in requirements:
         if not requirement.extra:
-            yield _dependency(surroundings, requirement)
+            yield _dependency(environment, requirement)
 
 
-def _dependency(surroundings: Surroundings, requirement: Requirement) -> Finding:
+def _dependency(environment: Environment, requirement: Requirement) -> Finding:
     name = requirement.name
     check = f"package.{name}"
     install = pip_command("install", str(requirement))
-    installed = surroundings.distribution(name)
+    installed = environment.distribution(name)
     if name not in MODULES:  # a dependency that the vendor added: the name of its package is not known
         if installed is None:
             return fail(
@@ -164,11 +164,11 @@ def _release(version: str) -> str:
     return re.sub(r"[^0-9.].*", "", version)
 
 
-def triton_owners(surroundings: Surroundings) -> Iterator[Finding]:
+def triton_owners(environment: Environment) -> Iterator[Finding]:
     """Two distributions that both wrote ``triton/__init__.py``: forks are installed over the stock
     package.
     """
-    owners = [d for d in surroundings.distributions if not d.hidden and d.owns("triton/__init__.py")]
+    owners = [d for d in environment.distributions if not d.hidden and d.owns("triton/__init__.py")]
     if len(owners) < 2:
         return
     for other in owners:
@@ -183,10 +183,10 @@ def triton_owners(surroundings: Surroundings) -> Iterator[Finding]:
             )
 
 
-def torch(surroundings: Surroundings) -> Iterator[Finding]:
+def torch(environment: Environment) -> Iterator[Finding]:
     """torch is optional; what matters is the Triton that it was made for."""
     _, requirements = own_requirements()
-    installed = surroundings.distribution("torch")
+    installed = environment.distribution("torch")
     wanted = next(
         (r for r in requirements if r.extra and normalize(r.name) == "torch"), Requirement("torch", "")
     )
@@ -201,7 +201,7 @@ def torch(surroundings: Surroundings) -> Iterator[Finding]:
             pip_command("install", str(wanted)),
         )
         return
-    triton = surroundings.distribution("triton")
+    triton = environment.distribution("triton")
     pins = [parse_requirement(line) for line in installed.requires]
     pin = next((p for p in pins if normalize(p.name) == "triton" and p.specifiers and not p.extra), None)
     if triton is not None and pin is not None and not pin.accepts(triton.version):

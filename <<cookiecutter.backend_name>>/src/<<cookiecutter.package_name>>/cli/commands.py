@@ -21,7 +21,7 @@ from ..errors import BackendError
 from ..installed import find_module
 from ..requirements_check import require_toolchain
 from ..target import BACKEND_NAME, DISTRIBUTION_NAME, VENDOR_NAME
-from . import stand_in
+from . import target_fallback
 
 
 class CommandModule(Protocol):
@@ -100,7 +100,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(command: Command, words: Sequence[str]) -> int:
     if command.needs_toolchain:
-        for problem in stand_in.problems:
+        for problem in target_fallback.problems:
             raise BackendError(f"{BACKEND_NAME}: {problem}")
         from ..target_rules import check_target
 
@@ -132,7 +132,7 @@ def _overview(commands: Sequence[Command]) -> str:
 
 def _unknown(word: str, names: Sequence[str]) -> str:
     near = difflib.get_close_matches(word, names, 1)
-    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names)}."
+    hint = f"did you mean {near[0]!r}?" if near else f"it must be one of {', '.join(names)}."
     return f"{DISTRIBUTION_NAME}: no command {word!r}; {hint}"
 
 

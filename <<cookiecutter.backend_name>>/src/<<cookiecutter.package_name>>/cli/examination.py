@@ -12,11 +12,11 @@ from importlib import import_module
 
 from ..installed import python_command
 from ..target import BACKEND_NAME, DISTRIBUTION_NAME, PACKAGE_NAME, VENDOR_NAME
+from .environment import Environment
 from .failure import in_words, place
 from .report import Finding, as_json, as_table, fail, is_healthy
-from .surroundings import Surroundings
 
-Check = Callable[[Surroundings], Iterator[Finding]]
+Check = Callable[[Environment], Iterator[Finding]]
 
 CHECKS = (
     "check_host.python_version",
@@ -43,21 +43,21 @@ def named(name: str) -> Check:
     """The check of a name in CHECKS. Imports its module when it is run."""
     module, _, function = name.partition(".")
 
-    def check(surroundings: Surroundings) -> Iterator[Finding]:
+    def check(environment: Environment) -> Iterator[Finding]:
         found: Check = getattr(import_module(f".{module}", __package__), function)
-        yield from found(surroundings)
+        yield from found(environment)
 
     check.__module__, check.__name__ = module, function
     return check
 
 
-def examine(surroundings: Surroundings, checks: Sequence[Check]) -> list[Finding]:
+def examine(environment: Environment, checks: Sequence[Check]) -> list[Finding]:
     """Run the checks. One that breaks is itself reported: the others are then still worth reading."""
     findings: list[Finding] = []
     seen: set[tuple[str, int]] = set()  # a file that many checks need is one finding
     for check in checks:
         try:
-            findings += check(surroundings)
+            findings += check(environment)
         except Exception as error:
             name = f"{check.__module__.rpartition('.')[2]}.{check.__name__}"
             file, line = place(error)
@@ -67,7 +67,7 @@ def examine(surroundings: Surroundings, checks: Sequence[Check]) -> list[Finding
             finding = fail(
                 "doctor",
                 f"the check {name} broke: {in_words(error)} ({file}, line {line})",
-                "Mend that file if you edited it; otherwise send this report to whoever maintains the package.",
+                "Fix that file if you edited it; otherwise send this report to whoever maintains the package.",
                 f"{python_command()} -m {PACKAGE_NAME}.cli.doctor --json",
             )
             findings.append(finding)
@@ -76,26 +76,26 @@ def examine(surroundings: Surroundings, checks: Sequence[Check]) -> list[Finding
 
 def report(*, json: bool, imports: bool, drivers: bool) -> int:
     """Print the findings; 0 if nothing failed, else 1. ``imports``, ``drivers``: see the doctor's arguments."""
-    surroundings = Surroundings.of_this_process()
+    environment = Environment.of_this_process()
     tried: list[Check] = []
     if imports or drivers:
 
-        def start(surroundings: Surroundings) -> Iterator[Finding]:
+        def start(environment: Environment) -> Iterator[Finding]:
             """Starts the process; the check of what it found comes last."""
             from .check_import import Trial
 
-            tried.append(Trial.start(surroundings, imports=imports, drivers=drivers).findings)
+            tried.append(Trial.start(environment, imports=imports, drivers=drivers).findings)
             yield from ()
 
-        findings = examine(surroundings, (start, *map(named, CHECKS)))
-        findings += examine(surroundings, tried)
+        findings = examine(environment, (start, *map(named, CHECKS)))
+        findings += examine(environment, tried)
     else:
-        findings = examine(surroundings, tuple(map(named, CHECKS)))
+        findings = examine(environment, tuple(map(named, CHECKS)))
     if json:
-        print(as_json(findings, surroundings.own_version))
+        print(as_json(findings, environment.own_version))
     else:
         print(
-            f"{DISTRIBUTION_NAME} {surroundings.own_version}: the {BACKEND_NAME!r} backend of {VENDOR_NAME}\n"
+            f"{DISTRIBUTION_NAME} {environment.own_version}: the {BACKEND_NAME!r} backend of {VENDOR_NAME}\n"
         )
         print(as_table(findings, imported=imports))
     return 0 if is_healthy(findings) else 1

@@ -35,5 +35,5 @@ def sentence(error: BaseException) -> str:
     """What to do about a file of this package that cannot be imported."""
     file, line = place(error)
     return (
-        f"{PACKAGE_FOLDER.name} cannot be imported: {in_words(error)} ({file}, line {line}). Mend that file."
+        f"{PACKAGE_FOLDER.name} cannot be imported: {in_words(error)} ({file}, line {line}). Fix that file."
     )

@@ -23,8 +23,8 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 from ..codegen.emission import EMITTERS
 from ..dialects.isa import ISA
 from ..dialects.isa.base import Instruction
+from ..dialects.locations import LOC
 from ..errors import BackendError
-from ..frontend.locations import LOC
 from ..language import load_functions
 from ..passes.pipeline import load_passes
 from ..passes.registry import REGISTRY, STAGES
@@ -142,7 +142,7 @@ def _unknown_pass(name: str) -> str:
     for stage in STAGES:
         if stage not in XDSL_STAGES and name in {p.name for p in REGISTRY.passes(stage)}:
             return f"pass {name!r} is of stage {stage!r}, which does not work on xDSL modules: it cannot run here"
-    return f"there is no pass {name!r}; there are {', '.join(passes())}, and those of xDSL (see --help)"
+    return f"there is no pass {name!r}; a pass must be one of {', '.join(passes())}, or one of xDSL's (see --help)"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -7,18 +7,22 @@ import linecache
 import os
 import runpy
 import sys
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from html import escape
 from math import log10
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ..backend.kinds import DEVICE_VARIABLE, EMULATOR
+from ..device_kinds import DEVICE_VARIABLE, EMULATOR
 from ..errors import BackendError
 from ..target import BACKEND_NAME, DEVICE_BYTES_PER_CYCLE
 
 if TYPE_CHECKING:
     from ..emulator.profile import Profile
+
+LEAST_WAITING: Final = 0.1
+"""Of the cycles: a kernel that waits for results for less is not said to."""
 
 HEADINGS: Final = (
     "kernel", "launches", "programs", "instructions", "cycles", "bound", "busy", "device bytes", "flop/cycle",
@@ -77,7 +81,8 @@ def run_script(script: Path, arguments: Sequence[str]) -> int:
 
 
 def table(profiles: Iterable[Profile]) -> str:
-    """A line a kernel. "busy": the share of the cycles for which what bounds the kernel was at work."""
+    """A line a kernel. "busy": the share of the cycles for which what bounds the kernel was at work; of "latency" the
+    cycles in which the core waited for results."""
     rows = [
         (
             p.kernel,
@@ -107,22 +112,42 @@ def instruction_line(profile: Profile) -> str:
     counts = sorted(profile.instructions.items(), key=lambda item: -item[1])
     units = ", ".join(f"{unit.value} {count:,}" for unit, count in counts)
     return (
-        f"{profile.kernel}: {units}; {profile.scratchpad_bytes:,} bytes to and from the scratchpad, of which a program "
-        f"needs {profile.workspace_bytes:,} bytes"
+        f"{profile.kernel}: {units}; {waits(profile)}"
+        f"{profile.scratchpad_bytes:,} bytes to and from the scratchpad, of which a program needs "
+        f"{profile.workspace_bytes:,} bytes"
     )
 
 
+def waits(profile: Profile) -> str:
+    """For which share of the cycles the core waits for which unit's results; empty where it hardly does."""
+    stalled = sum(profile.waits.values())
+    if not stalled or stalled < LEAST_WAITING * profile.cycles:
+        return ""
+    units = sorted(profile.waits.items(), key=lambda item: -item[1])
+    each = ", ".join(f"{unit.value} {count / profile.cycles:.0%}" for unit, count in units if count)
+    return f"waits on latency for {stalled / profile.cycles:.0%} of the cycles, by whose results: {each}; "
+
+
 def hot_lines(profile: Profile, count: int) -> list[str]:
-    """The source lines that took the most cycles, with their share and text."""
+    """The kernel's lines that took the most cycles, with their share and text. Of a line that calls functions of
+    Triton's library the hottest place in there is named, too."""
     total = max(sum(profile.lines.values()), 1)
-    hottest = sorted(profile.lines.items(), key=lambda item: -item[1])[:count]
+    cycles: dict[tuple[str, int] | None, int] = defaultdict(int)
+    inside: dict[tuple[str, int] | None, list[tuple[int, str]]] = defaultdict(list)
+    for location, taken in profile.lines.items():
+        line = location and (location.file, location.line)
+        cycles[line] += taken
+        inside[line].append((taken, location.inside if location else ""))
     lines: list[str] = []
-    for location, cycles in hottest:
+    for place in sorted(cycles, key=lambda place: -cycles[place])[:count]:
         where, text = "(no source line)", ""
-        if location is not None:
-            file, line = location
-            where, text = f"{Path(file).name}:{line}", linecache.getline(file, line).strip()
-        lines.append(f"  {cycles / total:>4.0%}  {where:<28} {text}".rstrip())
+        if place is not None:
+            file, number = place
+            where, text = f"{Path(file).name}:{number}", linecache.getline(file, number).strip()
+        _, library = max(inside[place])
+        lines.append(
+            f"  {cycles[place] / total:>4.0%}  {where:<28} {text}{f'  ({library})' if library else ''}".rstrip()
+        )
     return lines
 
 
@@ -156,13 +181,14 @@ def roofline(profiles: Iterable[Profile]) -> str:
             f'<text x="{MARGIN - 6}" y="{y + 4:.1f}" text-anchor="end">{10.0**power:g}</text>',
         ]
     for name, peak in PEAKS.items():
+        label = f"{name}: {peak:g}/cycle"
         ridge = peak / DEVICE_BYTES_PER_CYCLE
         low = 10.0 ** X_RANGE[0]
         points = [(low, low * DEVICE_BYTES_PER_CYCLE), (ridge, peak), (10.0 ** X_RANGE[1], peak)]
         path = " ".join(f"{_x(x):.1f},{_y(y):.1f}" for x, y in points)
         parts += [
             f'<polyline points="{path}" fill="none" stroke="#444" stroke-width="1.5"/>',
-            f'<text x="{WIDTH - 24}" y="{_y(peak) - 5:.1f}" text-anchor="end" fill="#444">{name}: {peak}/cycle</text>',
+            f'<text x="{WIDTH - 24}" y="{_y(peak) - 5:.1f}" text-anchor="end" fill="#444">{label}</text>',
         ]
     for profile in profiles:
         x = _x(profile.operations / max(profile.device_bytes, 1))

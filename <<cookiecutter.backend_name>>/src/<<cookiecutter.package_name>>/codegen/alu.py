@@ -341,7 +341,7 @@ def reciprocal_root(e: Emitter, op: isa.Rsqrt) -> None:
 
 @emits(isa.MathCall)
 def math_call(e: Emitter, op: isa.MathCall) -> None:
-    from .math_library import symbol_for  # the table of another target may need another library
+    from ..dialects.isa.math_library import symbol_for  # the table of another target may need another library
 
     ty = e.type(op.result)
     arguments = [(e.type(argument), e.ref(argument)) for argument in op.args]

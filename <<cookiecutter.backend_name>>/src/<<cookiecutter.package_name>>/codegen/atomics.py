@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from ..dialects.isa import memory as isa
+from ..dialects.locations import location_of
 from ..errors import UnsupportedOperation
-from ..frontend.locations import location_of
 from .convert import NARROW, narrow, widen
 from .emission import Emitter, emits
 from .memory import stored_type

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from xdsl.dialects import cf, scf
-from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ..dialects.graph import reverse_postorder
 from ..dialects.isa import control as isa
+from ..dialects.isa.addresses import counts_unsigned
 from ..dialects.isa.base import Instruction, Unit, lanes_of
 from ..dialects.isa.memory import StoreStreaming
+from ..dialects.locations import location_of
 from ..dialects.walk import operations_in
 from ..errors import CompileError
-from ..frontend.locations import location_of
 from .emission import Emitter, Phi, Program, emits
 from .matrix import emit_tile_loops
 from .registers import register_type
@@ -253,11 +253,7 @@ def for_(e: Emitter, op: scf.ForOp) -> None:
     block = op.body.block
     ty = e.type(op.lb).text
     lower, upper, step = e.ref(op.lb), e.ref(op.ub), e.ref(op.step)
-    sign = (
-        "u"
-        if isinstance(op.attributes.get("unsignedCmp", op.properties.get("unsignedCmp")), UnitAttr)
-        else "s"
-    )
+    sign = "u" if counts_unsigned(op) else "s"
     before, body, after = e.block, e.label("for"), e.label("endfor")
     runs = _runs(e, op)
     if runs:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from ..dialects.isa import convert as isa
+from ..dialects.locations import location_of
 from ..errors import UnsupportedOperation
-from ..frontend.locations import location_of
 from .emission import Emitter, emits
 from .registers import RegisterType, fill, float_literal, mangle, spell
 

@@ -15,10 +15,10 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ..dialects.isa.base import Instruction
 from ..dialects.isa.definitions import belongs_in, check_class
+from ..dialects.locations import location_of, place_of
 from ..errors import CompileError, UnsupportedOperation
 from ..extensions import note
-from ..frontend.locations import location_of, place_of
-from .host import HostFeatures
+from ..host_features import HostFeatures
 from .registers import RegisterType, literal, register_type, spell
 
 Op = TypeVar("Op", bound=Operation)
@@ -32,7 +32,7 @@ def emits(
 ) -> Callable[[Callable[[Emitter, Op], None]], Callable[[Emitter, Op], None]]:
     """Enters the decorated function into the table for `instructions`.
 
-    Raises DefinitionError for a class that is none."""
+    Raises DefinitionError for a class that is not an instruction."""
     for instruction in instructions:
         check_class(instruction)
 

@@ -8,10 +8,10 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ..dialects.isa.control import Kernel
 from ..errors import CompileError
+from ..host_features import HostFeatures
 from . import alu, atomics, convert, division, lanes, matrix, memory
 from .control import emit_kernel
 from .emission import Emitter, Module
-from .host import HostFeatures
 
 FAMILIES = (alu, atomics, convert, division, lanes, memory, matrix)
 """Imported for the instructions they enter into the emission table."""
@@ -27,7 +27,7 @@ def emit_module(isa_module: ModuleOp, host: HostFeatures | None = None, producer
     module = Module(host or HostFeatures.current())
     for op in isa_module.body.block.ops:
         if not isinstance(op, Kernel):
-            raise CompileError(f"a module of instructions holds kernels only, but not {op.name}")
+            raise CompileError(f"a module of instructions holds only kernels, not {op.name}")
         module.functions[op.sym_name.data] = emit_kernel(Emitter(module), op)
     notes = [f'!{i} = !{{!"{producer}"}}' for i, producer in enumerate(producers)]
     if notes:

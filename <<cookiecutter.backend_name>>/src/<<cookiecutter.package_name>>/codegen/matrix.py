@@ -6,7 +6,8 @@ one row of B and multiplies them with the block's elements of one column of A, e
 the host multiplies pairs of bf16, a step takes two rows of B, interleaved, and pairs of A.
 
 Hosts with tile registers have another way (`matrix_amx`); 16-bit floats that the host does not multiply are widened
-first (`matrix_widened`). `METHODS` is the choice.
+first (`matrix_widened`). Where f32 need not be multiplied exactly, tile registers do it in parts (`matrix_parts`).
+`METHODS` is the choice.
 """
 
 from __future__ import annotations
@@ -17,19 +18,18 @@ from itertools import groupby
 from typing import Final
 
 from xdsl.dialects import scf
-from xdsl.ir import Operation
 from xdsl.traits import Pure
 
 from ..dialects.isa import matrix as isa
-from ..dialects.isa.addresses import known, sum_of
+from ..dialects.locations import location_of
 from ..errors import UnsupportedOperation
-from ..frontend.locations import location_of
-from . import matrix_amx
+from ..host_features import HostFeatures
+from . import matrix_amx, matrix_parts
 from .emission import Emitter, Module, emits
-from .host import HostFeatures
 from .matrix_tiles import VECTORS_PER_ROW, Piece, Tile, columns, moved, repeated
 from .matrix_widened import emit_widened
-from .registers import RegisterType, mangle, register_type, spell
+from .registers import RegisterType, mangle, spell
+from .tile_loops import Product, product_of, tile_of
 
 UNROLL: Final = {"f32": 2, "f64": 2, "bf16": 4, "i8": 2, "i32": 2}
 """Steps of k in one round of the loop, by the operands' type; half as many in a block of more than `FEW_SUMS`."""
@@ -50,22 +50,28 @@ compete with a block's columns of B for the first-level cache."""
 
 @emits(isa.Mma)
 def mma(e: Emitter, op: isa.Mma) -> None:
-    multiply(e, op, op.m.value.data, op.n.value.data)
+    multiply(e, Product((), op, tile_of(op)))
 
 
-def multiply(e: Emitter, op: isa.Mma, m: int, n: int) -> None:
-    """Calls the function for a tile of `m` x `n`: that of `op`, or several together."""
-    k, lda, ldb, ldc = (attr.value.data for attr in (op.k, op.lda, op.ldb, op.ldc))
-    tile = Tile(m, n, k, lda, ldb, ldc, register_type(op.operand_type), register_type(op.acc_type))
+def multiply(e: Emitter, product: Product) -> None:
+    """Calls the function for a product's tile, or for slices of it."""
+    op, tile = product.op, product.tile
     if (tile.operand.format, tile.acc.format) not in isa.TYPES:
         raise UnsupportedOperation(
             f"the matrix unit does not multiply {tile.operand.format} into {tile.acc.format}",
             location=location_of(op),
             add_support_in="codegen/matrix.py",
         )
-    if tile.symbol not in e.module.functions:
-        e.module.functions[tile.symbol] = tile_function(e.module, tile)
-    e.do(f"call void @{tile.symbol}(i64 {e.ref(op.acc)}, i64 {e.ref(op.a)}, i64 {e.ref(op.b)})")
+    arguments = f"i64 {e.ref(op.acc)}, i64 {e.ref(op.a)}, i64 {e.ref(op.b)}"
+    if product.slices is None:
+        name, make = tile.symbol, tile_function
+    else:
+        slices = matrix_amx.Slices(product.a_slice, product.b_slice)
+        name, make = f"{tile.symbol}.{slices.symbol}", partial(slices_function, slices=slices)
+        arguments += f", i64 {e.ref(product.slices.ub)}"
+    if name not in e.module.functions:
+        e.module.functions[name] = make(e.module, tile)
+    e.do(f"call void @{name}({arguments})")
 
 
 def emit_tile_loops(e: Emitter, loop: scf.ForOp) -> bool:
@@ -73,58 +79,36 @@ def emit_tile_loops(e: Emitter, loop: scf.ForOp) -> bool:
 
     The host's registers take other blocks than the machine's matrix unit does, and A and B are then read less often.
     """
-    found = _tile_loops(loop)
-    if found is None:
+    product = product_of(loop)
+    if product is None or not (product.slices is None or matrix_amx.suits(e.host, product.tile)):
         return False
-    loops, op, m, n = found
-    for each in loops:
+    for each in product.loops:
         e.bind(each.body.block.args[0], "0")
         pure = (inner for inner in each.body.block.ops if inner.has_trait(Pure))
         e.emit(inner for inner in pure if not isinstance(inner, scf.YieldOp))
-    multiply(e, op, m, n)
+    multiply(e, product)
     return True
-
-
-def _tile_loops(loop: scf.ForOp) -> tuple[list[scf.ForOp], isa.Mma, int, int] | None:
-    """Loops around an `Mma` from `loop` inwards, and the rows and columns of all its tiles together."""
-    loops: list[scf.ForOp] = []
-    inner: Operation = loop
-    while isinstance(inner, scf.ForOp):
-        loops.append(inner)
-        rest = [op for op in inner.body.block.ops if not op.has_trait(Pure)]  # a yield is pure
-        if len(rest) != 1 or inner.iter_args or known(inner.lb) != 0:
-            return None
-        inner = rest[0]
-    if not isinstance(inner, isa.Mma):
-        return None
-    op, m, n = inner, inner.m.value.data, inner.n.value.data
-    operand, acc = register_type(op.operand_type).bytes, register_type(op.acc_type).bytes
-    to_columns = (acc, 0, operand)
-    to_rows = (op.ldc.value.data * acc, op.lda.value.data * operand, 0)
-    addresses = [sum_of(address).terms for address in (op.acc, op.a, op.b)]
-    for each in reversed(loops):
-        end, step = known(each.ub), known(each.step)
-        moves = tuple(terms.get(each.body.block.args[0], 0) for terms in addresses)
-        if end is None or step is None or end % step:
-            return None
-        if moves == to_columns and step == n:
-            n = end
-        elif moves == to_rows and step == m:
-            m = end
-        else:
-            return None
-    return loops, op, m, n
 
 
 def tile_function(module: Module, tile: Tile) -> str:
     """The function that multiplies tiles of one shape: ``void SYMBOL(i64 acc, i64 a, i64 b)``."""
+    emit = next(emit for suits, emit in METHODS if suits(module.host, tile))
+    return _function(module, tile.symbol, emit, tile)
+
+
+def slices_function(module: Module, tile: Tile, slices: matrix_amx.Slices) -> str:
+    """The one that multiplies slices on tile registers: ``void SYMBOL(i64 acc, i64 a, i64 b, i64 count)``."""
+    emit = partial(matrix_amx.emit_slices, slices=slices)
+    return _function(module, f"{tile.symbol}.{slices.symbol}", emit, tile, ", i64 %count")
+
+
+def _function(module: Module, symbol: str, emit: Callable[..., None], tile: Tile, more: str = "") -> str:
     e = Emitter(module)
     acc, a, b = (e.let(f"inttoptr i64 %{name} to ptr") for name in ("acc", "a", "b"))
-    emit = next(emit for suits, emit in METHODS if suits(module.host, tile))
     emit(e, tile, acc, a, b)
     e.do("ret void")
     return e.function(
-        f"define internal void @{tile.symbol}(i64 %acc, i64 %a, i64 %b) noinline "
+        f"define internal void @{symbol}(i64 %acc, i64 %a, i64 %b{more}) noinline "
         f"{module.attributes(module.host.vector_bits)}"
     )
 
@@ -338,6 +322,7 @@ class _PairsBlock(_RegisterBlock):
 
 METHODS: Final[tuple[tuple[Callable[[HostFeatures, Tile], bool], Callable[..., None]], ...]] = (
     (matrix_amx.suits, matrix_amx.emit_product),
+    (matrix_parts.suits, matrix_parts.emit_product),
     (multiplies_pairs, emit_pairs),
     (is_half, partial(emit_widened, multiply=emit_blocks)),
     (is_any, emit_blocks),

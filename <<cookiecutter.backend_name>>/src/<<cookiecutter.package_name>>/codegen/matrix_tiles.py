@@ -26,11 +26,14 @@ class Tile:
     ldc: int
     operand: RegisterType
     acc: RegisterType
+    parts: int = 1
+    """Numbers of bf16 that each element of the operands may be taken as; 1: itself."""
 
     @property
     def symbol(self) -> str:
         shape = f"{self.m}x{self.n}x{self.k}.pitch.{self.lda}.{self.ldb}.{self.ldc}"
-        return f"mma.{self.operand.format}.{self.acc.format}.{shape}"
+        parts = f".parts.{self.parts}" if self.parts > 1 else ""
+        return f"mma.{self.operand.format}.{self.acc.format}.{shape}{parts}"
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from typing import Final
 from xdsl.ir import Operation, SSAValue
 
 from ..dialects.isa import memory as isa
+from ..dialects.locations import location_of
 from ..errors import CompileError
-from ..frontend.locations import location_of
 from .control import program_of
 from .emission import Emitter, emits
 from .registers import RegisterType, fill, mangle, spell
@@ -154,9 +154,9 @@ def hidden(e: Emitter, mask: str, lanes: int) -> str:
     """`mask`, of which LLVM does not know a single lane.
 
     A masked store of integers that are cut (i32 to i8) is one instruction of AVX-512. Where LLVM knows that exactly one
-    lane is stored, it makes a scalar store of it, and forgets to cut: the lanes behind are overwritten
+    lane is stored, it makes a scalar store of it, and forgets to cut: the lanes after it are overwritten
     (``reduceMaskedStoreToScalarStore``, seen in LLVM 22). It finds out by itself what a mask is, in unrolled loops and
-    behind comparisons, too. No instruction is made of this one.
+    after comparisons, too. No instruction is made of this one.
     """
     most = 64 if e.host.has("avx512bw") else 16
     if lanes > most:
@@ -171,7 +171,7 @@ def hidden(e: Emitter, mask: str, lanes: int) -> str:
 
 
 def _picked(e: Emitter, mask: str, lanes: int, order: Sequence[int], other: str = "zeroinitializer") -> str:
-    """The lanes `order` of a mask and, behind them, of an `other` one."""
+    """The lanes `order` of a mask and, after them, of an `other` one."""
     ty, picks = f"<{lanes} x i1>", ", ".join(f"i32 {lane}" for lane in order)
     return e.let(f"shufflevector {ty} {mask}, {ty} {other}, <{len(order)} x i32> <{picks}>")
 

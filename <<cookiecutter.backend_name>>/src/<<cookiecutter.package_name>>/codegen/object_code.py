@@ -9,7 +9,7 @@ from typing import Any
 import llvmlite.binding as llvm
 
 from ..errors import CompileError
-from .host import HostFeatures
+from ..host_features import HostFeatures
 from .llvm_options import flag
 
 OPTIMISATION = 2
@@ -34,7 +34,7 @@ def compile_llvm(llir: str, host: HostFeatures | None = None) -> bytes:
     except RuntimeError as error:
         raise CompileError(
             f"LLVM rejects what was emitted for this kernel: {error}\n  the LLVM IR is saved in {_save(llir)}\n"
-            "  a function under @emits writes it: mend yours, or the text, if you edited it; otherwise this is a bug "
+            "  a function under @emits writes it: fix yours, or the text, if you edited it; otherwise this is a bug "
             "of this backend: please report it with that file"
         ) from error
     with module, flag(KEEPS_ADDRESSES, on=host.is_x86):

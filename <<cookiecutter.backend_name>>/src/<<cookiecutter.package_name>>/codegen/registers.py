@@ -6,7 +6,6 @@ LLVM would turn some operations on its own narrow types into calls of functions 
 
 from __future__ import annotations
 
-import math
 import struct
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,6 +14,8 @@ from typing import Final
 from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, IntegerType, VectorType
 from xdsl.ir import Attribute
 
+from ..bfloat16 import bfloat16_bits
+from ..dialects.isa.rounding import packed, to_single
 from ..errors import UnsupportedOperation
 
 FLOATS: Final = {
@@ -123,7 +124,9 @@ def literal(value: Attribute, ty: RegisterType) -> str:
         return float_literal(float(number), ty)
     if isinstance(value, FloatAttr):
         return float_literal(value.value.data, ty)
-    raise UnsupportedOperation(f"{value} is no constant of a register", add_support_in="codegen/registers.py")
+    raise UnsupportedOperation(
+        f"no register can hold the constant {value}", add_support_in="codegen/registers.py"
+    )
 
 
 def float_literal(value: float, ty: RegisterType) -> str:
@@ -132,36 +135,12 @@ def float_literal(value: float, ty: RegisterType) -> str:
         return f"0x{_double_bits(value):016X}"
     if ty.format == "f32":
         # LLVM spells a float as the double of the same value.
-        return f"0x{_double_bits(_to_single(value)):016X}"
+        return f"0x{_double_bits(to_single(value)):016X}"
     if ty.format == "f16":
-        return str(int.from_bytes(_packed("<e", value), "little"))
+        return str(int.from_bytes(packed("<e", value), "little"))
     if ty.format == "bf16":
         return str(bfloat16_bits(value))
     raise UnsupportedOperation(f"a constant of type {ty.format} is given by its bits, not as {value}")
-
-
-def bfloat16_bits(value: float) -> int:
-    """`value` rounded once to the nearest bf16, ties to even."""
-    exact = _to_single(value)
-    bits = int.from_bytes(_packed("<f", value), "little")
-    if value != value:
-        return (bits >> 16) | 0x40
-    if exact != value and abs(exact) != float("inf"):  # remember on which side of the f32 the value lies
-        if bits & 0xFFFF == 0x8000:
-            bits += 1 if abs(value) > abs(exact) else -1
-    return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
-
-
-def _to_single(value: float) -> float:
-    return float(struct.unpack("<f", _packed("<f", value))[0])
-
-
-def _packed(form: str, value: float) -> bytes:
-    """`value` in one of `struct`'s formats, rounded to nearest even; too large a value is infinity."""
-    try:
-        return struct.pack(form, value)
-    except OverflowError:
-        return struct.pack(form, math.copysign(math.inf, value))
 
 
 def _double_bits(value: float) -> int:

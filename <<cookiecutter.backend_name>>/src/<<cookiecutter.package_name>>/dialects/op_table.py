@@ -8,8 +8,10 @@ verifier, ``opt``).
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from importlib import import_module
-from typing import Final
+from threading import Lock
+from typing import Final, NamedTuple
 
 from xdsl.ir import Dialect, Operation
 from xdsl.irdl import traits_def
@@ -26,6 +28,12 @@ _DIALECTS: dict[str, tuple[str, ...]] = {
 """``module:dialect`` by namespace; the first that defines an operation counts. Imported at the first use."""
 
 
+AS_ATTRIBUTES: Final[dict[str, frozenset[str]]] = {
+    "scf.for": frozenset({"unsignedCmp"}),
+}
+"""Properties of MLIR that xDSL's classes do not define: they are read as attributes, which may be any."""
+
+
 class OpaqueOp(Operation):
     """An operation that no dialect defines. Each gets a class of its own, so that ``op.name`` is its MLIR
     name.
@@ -38,46 +46,58 @@ class OpaqueOp(Operation):
 
 
 _LIBRARY: Final = ("xdsl.dialects.arith:Arith", "xdsl.dialects.math:Math")
-_library_wanted = False
 
-_classes: dict[str, type[Operation]] = {}
-_loaded: set[str] = set()
+
+class _Table(NamedTuple):
+    """What is known at a time. Threads compile at the same time, so none is ever changed: another takes its place."""
+
+    classes: Mapping[str, type[Operation]]
+    loaded: frozenset[str]
+    """Namespaces."""
+    library: bool
+
+
+_table = _Table({}, frozenset(), False)
+_replacing = Lock()
 
 
 def operation_class(name: str) -> type[Operation]:
     """The class whose ``create`` makes operation `name`; a kind of `OpaqueOp` where nothing defines it."""
-    cls = _classes.get(name)
-    if cls is None:
-        _load(name.partition(".")[0])
-        cls = _classes.get(name)
-        if cls is None:
-            cls = _classes[name] = type("OpaqueOp", (OpaqueOp,), {"name": name, "__doc__": f"``{name}``"})
-    return cls
+    return _table.classes.get(name) or _defined(name)
 
 
-def _load(namespace: str) -> None:
-    if namespace in _loaded:
-        return
+def _defined(name: str) -> type[Operation]:
+    global _table
+    with _replacing:
+        classes, (_, loaded, library) = dict(_table.classes), _table
+        namespace = name.partition(".")[0]
+        if namespace not in loaded:
+            for cls in _classes_of(namespace, library):
+                classes.setdefault(cls.name, cls)
+        if name not in classes:
+            classes[name] = type("OpaqueOp", (OpaqueOp,), {"name": name, "__doc__": f"``{name}``"})
+        _table = _Table(classes, loaded | {namespace}, library)
+        return classes[name]
+
+
+def _classes_of(namespace: str, library: bool) -> Iterator[type[Operation]]:
     for place in _DIALECTS.get(namespace, ()):
-        if place in _LIBRARY and not _library_wanted:
+        if place in _LIBRARY and not library:
             continue
         module, _, attribute = place.partition(":")
         dialect = getattr(import_module(module, __package__), attribute)
         assert isinstance(dialect, Dialect)
-        for cls in dialect.operations:
-            _classes.setdefault(cls.name, cls)
-    _loaded.add(namespace)
+        yield from dialect.operations
 
 
 def library_wanted() -> bool:
     """Whether operations and attributes of xDSL's `arith` and `math` get xDSL's classes."""
-    return _library_wanted
+    return _table.library
 
 
 def use_library_dialects() -> None:
     """From now on modules are read with xDSL's classes for `arith` and `math`."""
-    global _library_wanted
-    if not _library_wanted:
-        _library_wanted = True
-        _classes.clear()
-        _loaded.clear()
+    global _table
+    with _replacing:
+        if not _table.library:
+            _table = _Table({}, frozenset(), True)

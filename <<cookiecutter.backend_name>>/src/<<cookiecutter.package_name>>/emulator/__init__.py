@@ -10,7 +10,7 @@ import os
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from ..backend.kinds import DEVICE_VARIABLE, EMULATOR
+from ..device_kinds import DEVICE_VARIABLE, EMULATOR, EMULATOR_DEVICE
 from ..errors import BackendError
 from ..target import BACKEND_NAME
 
@@ -24,7 +24,7 @@ def emulated() -> Generator[None]:
     """
     from triton.runtime import driver
 
-    from ..backend.driver import EMULATOR_DEVICE, Driver
+    from ..backend.driver import Driver
 
     active = driver.active
     if not isinstance(active, Driver):

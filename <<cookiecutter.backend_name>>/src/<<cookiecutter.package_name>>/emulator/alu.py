@@ -12,8 +12,8 @@ from typing import Any, Final
 import numpy as np
 
 from ..assembler.program import Instruction
-from ..codegen.math_library import signature_of, symbol_for
 from ..dialects.isa.alu import BITS_CALL
+from ..dialects.isa.math_library import signature_of, symbol_for
 from .machine import Machine, Step, View
 from .steps import executes
 
@@ -253,7 +253,7 @@ def reciprocal_root(machine: Machine, instruction: Instruction) -> Step:
 
 @cache
 def library_function(callee: str, element: str, arguments: str) -> Function:
-    """A function of C's math library; `arguments` as in ``codegen/math_library.py``."""
+    """A function of C's math library; `arguments` as in ``dialects/isa/math_library.py``."""
     library = ctypes.CDLL(ctypes.util.find_library("m") or None)
     number = ctypes.c_float if element == "f32" else ctypes.c_double
     function = getattr(library, symbol_for(callee, element))

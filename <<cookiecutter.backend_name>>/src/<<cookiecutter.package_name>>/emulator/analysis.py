@@ -66,7 +66,7 @@ def analyse(program: Program, pointers: Collection[int]) -> Analysis:
         return 1 << (_SLOTS + slots.setdefault(offset, len(slots)))
 
     def run(instruction: Instruction, state: _State) -> tuple[bool, bool]:
-        """Brings `state` behind an instruction; whether all it reads is written, and its address is known."""
+        """Moves `state` past an instruction; whether all it reads is written, and its address is known."""
         read = written = 0
         for register in instruction.operands:
             read |= cells_of(register)

@@ -10,7 +10,7 @@ import numpy as np
 from ..assembler.program import JUMPS, Block, Instruction, Program, RegisterFile
 from . import alu, control, convert, lanes, matrix, memory
 from .analysis import Analysis, analyse, cells_of
-from .machine import Buffer, Machine, ProgramTrap, Step, View, fault
+from .machine import Buffer, EmulatorFault, Machine, ProgramTrap, Step, View, fault
 from .steps import step_of
 
 FAMILIES = (alu, control, convert, lanes, matrix, memory)
@@ -39,9 +39,9 @@ class Core:
         analysis = analyse(program, pointers)
         self.machine.unknown = analysis.unknown
         if len(pointers) == len(buffers):
-            self.machine.memory.origins = partial(
-                _origins, program, dict(zip(pointers, buffers, strict=True))
-            )
+            slots = dict(zip(pointers, buffers, strict=True))
+            workspace = self.machine.memory.buffers[0]
+            self.machine.memory.origins = partial(_origins, program, slots, workspace)
         self.counts = [0] * len(program.blocks)
         self._written = _Written() if analysis.unwritten else None
         numbers = {block.label: number for number, block in enumerate(program.blocks)}
@@ -63,7 +63,16 @@ class Core:
                     self._run_program()
                 except ProgramTrap as trap:
                     return trap.code
+                except EmulatorFault as error:
+                    error.args = (f"{error}\n  in {self.program_text}",)
+                    raise
         return 0
+
+    @property
+    def program_text(self) -> str:
+        """Which program of the grid runs, or ran last."""
+        ids, extents = (tuple(map(int, numbers)) for numbers in (self.machine.coordinates, self.machine.grid))
+        return f"program {ids} of the grid {extents}"
 
     def _run_program(self) -> None:
         counts, steps, exits = self.counts, self._steps, self._exits
@@ -131,10 +140,12 @@ def _nothing() -> None:
     """The step of a jump: where it leads is decided at the end of the block."""
 
 
-def _origins(program: Program, buffers: Mapping[int, Buffer], instruction: Instruction) -> list[Buffer]:
-    """The buffers, by the parameter that points to them, that the address of an instruction may come from."""
-    if id(instruction) not in analyse(program, ()).unknown:  # the workspace
-        return []
+def _origins(
+    program: Program, buffers: Mapping[int, Buffer], workspace: Buffer, instruction: Instruction
+) -> list[Buffer]:
+    """The memory that the address of an instruction may come from; `buffers` by the parameter that points to them."""
+    if id(instruction) not in analyse(program, ()).unknown:
+        return [workspace]
     return [
         buffer for slot, buffer in buffers.items() if id(instruction) not in analyse(program, (slot,)).unknown
     ]

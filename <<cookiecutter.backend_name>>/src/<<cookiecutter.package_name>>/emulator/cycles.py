@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import cache
+from math import ceil
 from typing import Final
 
 from ..assembler.opcodes import CLASSES
@@ -32,13 +33,16 @@ _MACHINE: Final = {
 
 BY_LANE: Final = frozenset(("gather", "scatter", "atomic.rmw", "atomic.cas", "atomic.poll"))
 
-PEAKS: Final = {"vector unit": 2 * VECTOR_LANES} | (
-    {"matrix unit": 2 * MATRIX_TILE[0] * MATRIX_TILE[1]} if MATRIX_TILE is not None else {}
-)
-"""Arithmetic operations of one cycle of a unit: a multiply and an add for each lane, or each element of the tile."""
 
-PEAK_OPERATIONS: Final = max(PEAKS.values())
-"""The most of one cycle."""
+def peaks() -> dict[str, float]:
+    """Arithmetic operations of a cycle, by unit: a multiply and an add for each lane, or each element of the tile."""
+    found = {"vector unit": 2 * VECTOR_LANES / LATENCIES["vector"][1]}
+    if MATRIX_TILE is not None:
+        found["matrix unit"] = 2 * MATRIX_TILE[0] * MATRIX_TILE[1] / LATENCIES["matrix"][1]
+    return found
+
+
+PEAKS: Final = peaks()
 
 
 @cache
@@ -61,16 +65,16 @@ def unit_of(instruction: Instruction) -> Unit:
 
 def occupancy(instruction: Instruction, unit: Unit) -> int:
     """Cycles for which the unit is busy: per vector register, per lane, or per step of k."""
-    rate = LATENCIES[unit.value][1]
+    rate: float = LATENCIES[unit.value][1]
     registers = (*instruction.results, *instruction.operands)
     if instruction.name == "mma":
         steps = instruction.immediates[2]
         assert isinstance(steps, int)
-        return rate * steps
+        return max(ceil(rate * steps), 1)
     if instruction.name in BY_LANE:
-        return rate * max(register.type.lanes for register in registers)
+        return ceil(rate * max(register.type.lanes for register in registers))
     vectors = (r.type.registers for r in registers if r.type.file is RegisterFile.VECTOR)
-    return rate * max(vectors, default=1)
+    return ceil(rate * max(vectors, default=1))
 
 
 @cache
@@ -92,11 +96,16 @@ def operations(instruction: Instruction) -> int:
 
 @dataclass
 class BlockCost:
-    """Of one execution of a block. ``busy`` and ``instructions`` are by unit, ``lines`` are cycles by source line."""
+    """Of one execution of a block. ``busy`` and ``instructions`` are by unit, ``lines`` are cycles by source line.
+
+    ``waits``: cycles in which no instruction was issued, since the next one needs a result that is not there yet, by
+    the unit that computes it.
+    """
 
     cycles: int = 0
     busy: dict[Unit, int] = field(default_factory=lambda: defaultdict(int))
     instructions: dict[Unit, int] = field(default_factory=lambda: defaultdict(int))
+    waits: dict[Unit, int] = field(default_factory=lambda: defaultdict(int))
     operations: int = 0
     lines: dict[Location | None, int] = field(default_factory=lambda: defaultdict(int))
 
@@ -105,27 +114,47 @@ def cost_of(block: Block) -> BlockCost:
     """The time of a block, and what it does."""
     cost = BlockCost()
     free: dict[Unit, int] = defaultdict(int)
-    ready: dict[tuple[RegisterFile, int], int] = {}
+    ready: dict[tuple[RegisterFile, int], tuple[int, Unit]] = {}
     issue = 0
-    for instruction in block.code:
+    for instruction, line in zip(block.code, lines_of(block), strict=True):
         unit = unit_of(instruction)
         busy = occupancy(instruction, unit)
-        start = max(issue, free[unit])
+        start = possible = max(issue, free[unit])
+        maker = unit
         for register in instruction.operands:
-            start = max(start, *(ready.get(cell, 0) for cell in _cells(register)))
+            for cell in _cells(register):
+                when, by = ready.get(cell, (0, unit))
+                if when > start:
+                    start, maker = when, by
+        if start > possible:
+            cost.waits[maker] += start - possible
         free[unit] = start + busy
         for register in instruction.results:
             for cell in _cells(register):
-                ready[cell] = start + busy - 1 + LATENCIES[unit.value][0]
+                ready[cell] = (start + busy - 1 + LATENCIES[unit.value][0], unit)
         cost.busy[unit] += busy
         cost.instructions[unit] += 1
         cost.operations += operations(instruction)
-        cost.lines[instruction.location] += start + 1 - issue
+        cost.lines[line] += start + 1 - issue
         issue = start + 1
     cost.cycles = max([issue, *free.values()])
     if block.code:
-        cost.lines[block.code[-1].location] += cost.cycles - issue
+        cost.lines[line] += cost.cycles - issue
     return cost
+
+
+def lines_of(block: Block) -> list[Location | None]:
+    """The source line of each instruction, whatever the column.
+
+    Arithmetic has none: it counts for the line of what comes after it, which it is mostly for.
+    """
+    places = [instruction.location for instruction in block.code]
+    nearest = next((place for place in reversed(places) if place is not None), None)
+    found: list[Location | None] = []
+    for place in reversed(places):
+        nearest = place or nearest
+        found.append(nearest and nearest._replace(column=0))
+    return found[::-1]
 
 
 def _cells(register: Register) -> list[tuple[RegisterFile, int]]:

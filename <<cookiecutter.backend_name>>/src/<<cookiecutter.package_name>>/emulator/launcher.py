@@ -5,21 +5,19 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
 from ..assembler.encoding import decode
 from ..assembler.program import Program
 from ..errors import LaunchError
-from ..runtime.launcher import Traps, wrong_image
+from ..runtime.launcher import Traps, grid_size, wrong_image
 from ..runtime.packing import FORMATS, POINTER, Signature, convert_all, find_leaves, read_signature
 from .core import Core, register_use
 from .cycles import BlockCost, cost_of
 from .machine import Buffer
 from .profile import record
-
-MOST_PROGRAMS: Final = 1 << 31
 
 
 class LoadedProgram:
@@ -66,31 +64,26 @@ def make_launcher(src: Any, metadata: Any) -> Callable[..., None]:
         if not isinstance(loaded, LoadedProgram):
             raise wrong_image(str(metadata.name), loaded, "a program for the emulator")
         arguments, buffers, pointers = bind(args, signature)
-        grid = tuple(_extent(axis, size) for axis, size in zip("xyz", (x, y, z), strict=True))
+        grid = tuple(grid_size(axis, size) for axis, size in zip("xyz", (x, y, z), strict=True))
         if enter_hook is not None:
             enter_hook(launch_metadata)
-        code = 0
         count = grid[0] * grid[1] * grid[2]
+        code, where = 0, ""
         if count:
             core = Core(loaded.program, arguments, buffers, pointers)
             code = core.run(grid)
+            where = core.program_text
             record(loaded.program.name, loaded.costs, core, count)
         if exit_hook is not None:
             exit_hook(launch_metadata)
         if code:
-            raise traps.failure(code)
+            raise traps.failure(code, program=where)
 
     return launch
 
 
-def _extent(axis: str, size: Any) -> int:
-    if not isinstance(size, int) or not 0 <= size < MOST_PROGRAMS:
-        raise LaunchError(f"the grid's size along {axis} must be an integer from 0 on, not {size!r}")
-    return size
-
-
 def bind(args: Sequence[Any], signature: Signature) -> tuple[Any, list[Buffer], list[int]]:
-    """A launch's arguments in 8-byte slots, the memory behind them, and the slots of pointers whose extent is known."""
+    """A launch's arguments in 8-byte slots, the memory they point to, and the slots of pointers of known extent."""
     values = convert_all(args, signature)
     leaves = find_leaves(args, signature.tree)
     layout = struct.Struct("<" + "".join(FORMATS[parameter.kind] for _, parameter in signature.slots))
@@ -109,7 +102,7 @@ def bind(args: Sequence[Any], signature: Signature) -> tuple[Any, list[Buffer], 
 
 
 def extent_of(value: Any) -> tuple[int, int] | None:
-    """First address of an argument's memory and the one behind it; None where that is not known.
+    """First address of an argument's memory and one past its last; None where that is not known.
 
     Of a torch tensor it is the whole storage (kernels may reach all of it from a view), of a device array its own
     elements.

@@ -63,6 +63,9 @@ NEARBY: Final = 4096
 """Bytes beside a buffer that a wrong index still reaches, in messages; of a longer buffer it is the buffer's length."""
 
 
+INDEX_OF_BLOCK: Final = ": an index of tl.gather is not one of the block, which the workspace holds"
+
+
 class EmulatorFault(BackendError, RuntimeError):
     """A program did what the machine does not define: the message says what, and on which line of the kernel."""
 
@@ -78,8 +81,7 @@ class ProgramTrap(Exception):
 def fault(instruction: Instruction, what: str) -> EmulatorFault:
     where = ""
     if instruction.location is not None:
-        file, line = instruction.location
-        where = f"\n  at {file}:{line}"
+        where = f"\n  at {instruction.location}"
     return EmulatorFault(f"{BACKEND_NAME} emulator: {instruction.name}: {what}{where}")
 
 
@@ -106,22 +108,35 @@ class Memory:
     origins: Callable[[Instruction], list[Buffer]] = lambda instruction: []
 
     def check(
-        self, instruction: Instruction, address: int, size: int, align: int, *, known: bool
+        self,
+        instruction: Instruction,
+        address: int,
+        size: int,
+        align: int,
+        *,
+        known: bool,
+        lane: int | None = None,
     ) -> tuple[int, int, int]:
         """The bounds of the buffer that an access lies in, and its kind of memory; (address, address + size) where it
-        is unknown. Raises EmulatorFault for an access that is not allowed."""
+        is unknown. Raises EmulatorFault for an access that is not allowed. ``lane``: the one that it begins with, if
+        there are several."""
         if address % align:
-            raise fault(instruction, f"address {address:#x} is not aligned to the element's {align} bytes")
+            where = "" if lane is None else f" (lane {lane})"
+            raise fault(
+                instruction, f"address {address:#x}{where} is not aligned to the element's {align} bytes"
+            )
         for number, buffer in enumerate(self.buffers):
             if buffer.low <= address and address + size <= buffer.high:
                 return buffer.low, buffer.high, DEVICE if number else SCRATCHPAD
         if known or 0 <= address < 4096:
-            raise fault(instruction, f"{self._describe(instruction, address, size)} is out of bounds")
+            raise fault(instruction, self._describe(instruction, address, size, align, lane))
         return address, address + size, DEVICE
 
-    def _describe(self, instruction: Instruction, address: int, size: int) -> str:
-        """An access by the buffer that its pointer was made of. Where the program does not tell, by one that it misses
-        closely, or else by all that there are."""
+    def _describe(
+        self, instruction: Instruction, address: int, size: int, align: int, lane: int | None
+    ) -> str:
+        """An access out of bounds by the buffer that its pointer was made of. Where the program does not tell, by one
+        that it misses closely, or else by all that there are."""
 
         def distance(buffer: Buffer) -> int:
             return max(buffer.low - address, address + size - buffer.high)
@@ -130,16 +145,24 @@ class Memory:
         buffers = origins or [buffer for buffer in self.buffers if buffer.high > buffer.low]
         near = min(buffers, key=distance, default=None)
         if near is not None and (len(origins) == 1 or distance(near) <= max(NEARBY, near.high - near.low)):
+            if lane is not None and near.low <= address < near.high:
+                lane += (near.high - address) // align  # the first one beyond
             return (
                 f"access to {size} bytes at {near.name}{address - near.low:+d} "
-                f"({near.name} has {near.high - near.low} bytes)"
+                f"({near.name} has {near.high - near.low} bytes) is out of bounds"
+                + ("" if lane is None else f" in lane {lane}")
+                + (INDEX_OF_BLOCK if near.name == WORKSPACE and instruction.name == "gather" else "")
             )
         there = ", ".join(
             f"{buffer.name}{address - buffer.low:+d} ({buffer.name} has {buffer.high - buffer.low} bytes)"
             for buffer in buffers
             if buffer.name != WORKSPACE
         )
-        return f"access to {size} bytes at address {address:#x}, far from every argument: {there or 'there is none'}"
+        where = "" if lane is None else f" (lane {lane})"
+        return (
+            f"access to {size} bytes at address {address:#x}{where}, far from every argument: "
+            f"{there or 'there is none'} is out of bounds"
+        )
 
 
 class Machine:

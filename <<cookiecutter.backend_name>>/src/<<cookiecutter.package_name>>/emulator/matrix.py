@@ -1,4 +1,4 @@
-"""The matrix unit, as `dialects/isa/matrix.py` defines it."""
+"""The matrix unit, as `dialects/isa/matrix.py` defines it. What may be multiplied in parts is multiplied exactly."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ from .steps import executes
 @executes("mma")
 def mma(machine: Machine, instruction: Instruction) -> Step:
     acc, a, b = (machine.view(register) for register in instruction.operands)
-    sizes = [value for value in instruction.immediates if isinstance(value, int)]
-    operand, total = (Type(str(value)) for value in instruction.immediates[6:])
-    m, n, k, lda, ldb, ldc = sizes
+    m, n, k, lda, ldb, ldc = (value for value in instruction.immediates[:6] if isinstance(value, int))
+    operand, total = (Type(str(value)) for value in instruction.immediates[6:8])
     memory, known = machine.memory, machine.is_known(instruction)
 
     def tile(address: View, rows: int, columns: int, pitch: int, ty: Type) -> View:

@@ -22,23 +22,25 @@ NEVER: Final = (1 << 64) - 1
 class _Access:
     """Checks the accesses of one instruction; remembers the buffer of the last one, for the next is often in it."""
 
-    __slots__ = ("align", "high", "instruction", "kind", "known", "low", "memory", "traffic")
+    __slots__ = ("align", "high", "instruction", "kind", "known", "low", "many", "memory", "traffic")
 
     def __init__(self, machine: Machine, instruction: Instruction, register: Register) -> None:
         self.memory = machine.memory
         self.traffic = machine.memory.traffic
         self.instruction = instruction
         self.align = register.type.bits // 8
+        self.many = register.type.lanes > 1
         self.known = machine.is_known(instruction)
         self.low = self.high = 0
         self.kind = DEVICE
 
-    def at(self, address: int, size: int) -> int:
-        """`address`, after `size` bytes from there on were found to be there."""
+    def at(self, address: int, size: int, lane: int = 0) -> int:
+        """`address`, after `size` bytes from there on, of `lane` and those after it, were found to be there."""
         address &= ADDRESS_MASK
         if address < self.low or address + size > self.high or address % self.align:
+            first = lane if self.many else None
             self.low, self.high, self.kind = self.memory.check(
-                self.instruction, address, size, self.align, known=self.known
+                self.instruction, address, size, self.align, known=self.known, lane=first
             )
         self.traffic[self.kind] += size
         return address
@@ -79,7 +81,7 @@ def load_masked(machine: Machine, instruction: Instruction) -> Step:
         to = loaded.ctypes.data
         for first, count in runs:
             size, offset = count * step_bytes, first * step_bytes
-            ctypes.memmove(to + offset, access.at(start + offset, size), size)
+            ctypes.memmove(to + offset, access.at(start + offset, size, first), size)
         result[...] = loaded
 
     return step
@@ -95,7 +97,7 @@ def store_masked(machine: Machine, instruction: Instruction) -> Step:
         start = int(address[0])
         for first, count in _runs(mask):
             size, offset = count * step_bytes, first * step_bytes
-            ctypes.memmove(access.at(start + offset, size), source + offset, size)
+            ctypes.memmove(access.at(start + offset, size, first), source + offset, size)
 
     return step
 
@@ -110,7 +112,7 @@ def gather(machine: Machine, instruction: Instruction) -> Step:
         loaded = other.copy()
         to = loaded.ctypes.data
         for lane in np.flatnonzero(mask).tolist():
-            ctypes.memmove(to + lane * size, access.at(int(addresses[lane]), size), size)
+            ctypes.memmove(to + lane * size, access.at(int(addresses[lane]), size, lane), size)
         result[...] = loaded
 
     return step
@@ -124,7 +126,7 @@ def scatter(machine: Machine, instruction: Instruction) -> Step:
 
     def step() -> None:
         for lane in np.flatnonzero(mask).tolist():
-            ctypes.memmove(access.at(int(addresses[lane]), size), source + lane * size, size)
+            ctypes.memmove(access.at(int(addresses[lane]), size, lane), source + lane * size, size)
 
     return step
 
@@ -202,7 +204,7 @@ def atomic_rmw(machine: Machine, instruction: Instruction) -> Step:
     def step() -> None:
         old = np.zeros_like(result)
         for lane in np.flatnonzero(mask).tolist():
-            address = access.at(int(addresses[lane]), size)
+            address = access.at(int(addresses[lane]), size, lane)
             ctypes.memmove(place, address, size)
             old[lane] = cell.view(result.dtype)[0]
             cell[:] = update(cell, operands[lane : lane + 1])
@@ -224,7 +226,7 @@ def atomic_cas(machine: Machine, instruction: Instruction) -> Step:
     def step() -> None:
         old = np.zeros_like(wanted)
         for lane, compare in enumerate(wanted.tolist()):
-            address = access.at(int(addresses[lane]), size)
+            address = access.at(int(addresses[lane]), size, lane)
             ctypes.memmove(place, address, size)
             old[lane] = cell[0]
             if cell[0] == compare:
@@ -258,7 +260,7 @@ def atomic_poll(machine: Machine, instruction: Instruction) -> Step:
         found = np.zeros_like(wanted)
         for lane in np.flatnonzero(mask).tolist():
             while True:
-                ctypes.memmove(place, access.at(int(addresses[lane]), size), size)
+                ctypes.memmove(place, access.at(int(addresses[lane]), size, lane), size)
                 if cell[0] == wanted[lane] or time.monotonic_ns() >= int(until[0]):
                     break
                 time.sleep(0)  # programs run one after the other: the value has to come from another thread

@@ -21,10 +21,19 @@ BOUNDS = {
 }
 """What a kernel can be bound by -> the units that are busy then; device memory counts as memory too."""
 
+LATENCY = "latency"
+"""What bounds a kernel that waits for results."""
+ISSUE = "issue"
+"""What bounds a kernel whose instructions are too many, of whichever unit: one is issued a cycle."""
+
+LEAST_SHARE = 0.5
+"""Of the cycles: something that is busy for less bounds nothing, if there is something else for more."""
+
 
 @dataclass
 class Profile:
-    """Of one kernel. ``busy`` and ``instructions`` are by unit, ``lines`` are cycles by source line.
+    """Of one kernel. ``busy``, ``instructions`` and ``waits`` (cycles in which the core waits for a unit's results)
+    are by unit, ``lines`` are cycles by source line.
 
     ``device_bytes`` and ``scratchpad_bytes`` were moved; a program needs ``workspace_bytes`` of the scratchpad.
     """
@@ -39,6 +48,7 @@ class Profile:
     operations: int = 0
     busy: dict[Unit, int] = field(default_factory=lambda: defaultdict(int))
     instructions: dict[Unit, int] = field(default_factory=lambda: defaultdict(int))
+    waits: dict[Unit, int] = field(default_factory=lambda: defaultdict(int))
     lines: dict[Location | None, int] = field(default_factory=lambda: defaultdict(int))
 
     def add(self, costs: Sequence[BlockCost], core: Core, programs: int) -> None:
@@ -53,6 +63,8 @@ class Profile:
                 self.busy[unit] += count * value
             for unit, value in cost.instructions.items():
                 self.instructions[unit] += count * value
+            for unit, value in cost.waits.items():
+                self.waits[unit] += count * value
             for line, value in cost.lines.items():
                 self.lines[line] += count * value
         device_bytes = core.machine.memory.traffic[DEVICE]
@@ -69,13 +81,20 @@ class Profile:
 
     def busy_cycles(self, bound: str) -> int:
         """Cycles for which what `bound` stands for was busy."""
+        if bound == LATENCY:
+            return sum(self.waits.values())
+        if bound == ISSUE:
+            return self.total_instructions
         most = max(self.busy.get(unit, 0) for unit in BOUNDS[bound])
         return max(most, transfer_cycles(self.device_bytes)) if bound == "memory" else most
 
     @property
     def bound(self) -> str:
-        """What was busy the longest: a key of `BOUNDS`."""
-        return max(BOUNDS, key=self.busy_cycles)
+        """What was busy the longest: a key of `BOUNDS`, or where that was not busy for long, `LATENCY` or `ISSUE`."""
+        busiest = max(BOUNDS, key=self.busy_cycles)
+        if self.busy_cycles(busiest) >= LEAST_SHARE * self.cycles:
+            return busiest
+        return max((busiest, LATENCY, ISSUE), key=self.busy_cycles)
 
     @property
     def utilisation(self) -> float:

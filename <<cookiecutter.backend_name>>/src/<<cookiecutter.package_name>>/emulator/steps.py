@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..assembler.opcodes import CLASSES
-from ..assembler.program import Instruction, Location, Program
+from ..assembler.program import Instruction, Program
 from ..dialects.isa.definitions import belongs_in
+from ..dialects.locations import lines_between
 from ..errors import UnsupportedOperation
 from ..extensions import note
-from ..frontend.locations import lines_between
 from ..target import BACKEND_NAME
 from .machine import Machine, Step
 
@@ -52,13 +52,13 @@ def _unknown(program: Program, instruction: Instruction) -> UnsupportedOperation
 
 def _place_in(program: Program, instruction: Instruction) -> str:
     """The kernel's line; of an instruction without one the lines of those around it."""
-    before: Location | None = None
+    before: tuple[str, int] | None = None
     reached = False
     for other in program.instructions():
         reached = reached or other is instruction
         if other.location is not None:
             if reached:
                 after = other.location
-                return lines_between(after if other is instruction else before, after)
-            before = other.location
+                return lines_between(after[:2] if other is instruction else before, after[:2])
+            before = other.location[:2]
     return lines_between(before, None)

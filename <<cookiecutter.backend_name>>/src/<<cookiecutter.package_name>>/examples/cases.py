@@ -263,6 +263,30 @@ def causal_conv_case(length: int, channels: int, taps: int, dtype: str) -> Case:
     )  # fmt: skip
 
 
+def small_cases() -> Iterator[Case]:
+    """The same examples for a device that takes microseconds an instruction: a few programs each, with odd sizes."""
+    for dtype in ("float32", "bfloat16"):
+        yield vector_add_case(3000, dtype)
+    yield softmax_case(5, 300, "float32")
+    for dtype in ("float32", "float16", "bfloat16"):
+        yield matmul_case(40, 70, 50, dtype)
+    yield matmul_case(30, 50, 20, "float32", "leaky_relu")
+    yield dropout_case(3000, "float32")
+    yield layer_norm_case(5, 300, "float32")
+    yield layer_norm_case(5, 300, "float16")
+    yield layer_norm_backward_case(9, 100, "float32")
+    for causal in (False, True):
+        yield attention_case(1, 2, 70, 16, "float32", causal=causal)
+    yield attention_case(1, 2, 70, 16, "float16", causal=True)
+    for function in ("asin", "cbrt"):
+        yield libdevice_case(function, 3000, "float32")
+    yield grouped_gemm_case([(20, 32, 16), (1, 17, 33)], "float16")
+    yield persistent_matmul_case(40, 72, 48, "float16")
+    yield quantized_linear_case(20, 30, 40)
+    for dtype in ("float32", "float16"):
+        yield causal_conv_case(70, 20, 3, dtype)
+
+
 def demo_cases() -> Iterator[Case]:
     """One or two cases an example, large enough for the clock and small enough for a short demo."""
     for dtype in ("float32", "bfloat16"):

@@ -1,7 +1,7 @@
-"""The demo: every example on the reference device, checked and timed against NumPy.
+"""The demo: every example on the device at hand, checked and timed against NumPy.
 
 It needs neither torch nor a C compiler. If any result is wrong the table is printed all the same, and the exit
-status is 1.
+status is 1. On the emulator, which would take hours, the sizes are small, and cycles are counted instead of seconds.
 """
 
 from __future__ import annotations
@@ -10,53 +10,99 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 from .. import activate
 from ..errors import BackendError, InstallationError
 from ..target import ARCH, BACKEND_NAME, ENV_PREFIX, VENDOR_NAME
+
+if TYPE_CHECKING:  # it imports triton
+    from .cases import Case
 
 SECONDS_A_CASE = 0.4
 BATCH = 5
 FEWEST_BATCHES = 2
 MOST_BATCHES = 20
 
-HEADINGS = ("kernel", "shape", "dtype", "max error", "ok", "ours ms", "NumPy ms", "ratio")
-
 
 @dataclass(frozen=True)
-class Row:
-    """One line of the table; times are the fastest calls, in seconds."""
+class Result:
+    """One line of a table: whether a kernel's result was right."""
+
+    HEADINGS: ClassVar[tuple[str, ...]] = ("kernel", "shape", "dtype", "max error", "ok")
 
     kernel: str
     shape: str
     dtype: str
     error: float
     tolerance: float
-    ours: float
-    peer: float
 
     @property
     def ok(self) -> bool:
         return self.error <= self.tolerance
 
     def cells(self) -> tuple[str, ...]:
-        return (
-            self.kernel,
-            self.shape,
-            self.dtype,
-            f"{self.error:.1e}",
-            "yes" if self.ok else "NO",
-            f"{self.ours * 1e3:.3f}",
-            f"{self.peer * 1e3:.3f}",
-            f"{self.peer / self.ours:.2f}",
-        )
+        return (self.kernel, self.shape, self.dtype, f"{self.error:.1e}", "yes" if self.ok else "NO")
 
 
-def table(rows: Iterable[Row]) -> str:
-    """Plain text, aligned: the first three columns to the left, numbers to the right."""
-    cells = [HEADINGS, *(row.cells() for row in rows)]
+@dataclass(frozen=True)
+class Row(Result):
+    """With the fastest calls, in seconds."""
+
+    HEADINGS: ClassVar[tuple[str, ...]] = (*Result.HEADINGS, "ours ms", "NumPy ms", "ratio")
+    LEGEND: ClassVar[str] = (
+        "Times: the fastest of many calls, launch included.\n"
+        "NumPy: the peer, NumPy {numpy} doing the same work (fp16 and bf16 in fp32). ratio = NumPy / ours.\n"
+        "Threads of each: {threads} (see --threads)."
+    )
+
+    ours: float
+    peer: float
+
+    @classmethod
+    def of(cls, case: Case) -> Row:
+        error = case.error()
+        case.peer()
+        times = fastest(case.run, case.peer)
+        return cls(case.kernel, case.shape, case.dtype, error, case.tolerance, *times)
+
+    def cells(self) -> tuple[str, ...]:
+        times = f"{self.ours * 1e3:.3f}", f"{self.peer * 1e3:.3f}", f"{self.peer / self.ours:.2f}"
+        return (*super().cells(), *times)
+
+
+@dataclass(frozen=True)
+class EmulatedRow(Result):
+    """With what the emulator counted in one run."""
+
+    HEADINGS: ClassVar[tuple[str, ...]] = (*Result.HEADINGS, "instructions", "cycles")
+    LEGEND: ClassVar[str] = "Instructions and cycles: of one run, on one core."
+
+    instructions: int
+    cycles: int
+
+    @classmethod
+    def of(cls, case: Case) -> EmulatedRow:
+        from ..emulator.profile import PROFILES
+
+        PROFILES.clear()
+        error = case.error()
+        counted = list(PROFILES.values())
+        return cls(
+            case.kernel, case.shape, case.dtype, error, case.tolerance,
+            sum(profile.total_instructions for profile in counted), sum(profile.cycles for profile in counted),
+        )  # fmt: skip
+
+    def cells(self) -> tuple[str, ...]:
+        return (*super().cells(), f"{self.instructions:,}", f"{self.cycles:,}")
+
+
+def table(rows: Sequence[Result]) -> str:
+    """Plain text, aligned: the first three columns to the left, numbers to the right. All rows are of one class."""
+    headings = rows[0].HEADINGS if rows else Result.HEADINGS
+    cells = [headings, *(row.cells() for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     cells.insert(1, tuple("-" * width for width in widths))
     return "\n".join(
@@ -115,16 +161,24 @@ def run(arguments: argparse.Namespace) -> int:
     activate()
     import numpy as np
 
-    from .cases import demo_cases  # imports triton, and with it this backend
+    from ..device_kinds import EMULATOR, REFERENCE, selected_kind
+    from .cases import demo_cases, small_cases  # imports triton, and with it this backend
 
     start = time.perf_counter()
+    kind = selected_kind()
+    emulated = kind == EMULATOR
+    row_class: type[Row | EmulatedRow] = EmulatedRow if emulated else Row
+    devices = {
+        REFERENCE: f"its reference device, {os.cpu_count()} cores",
+        EMULATOR: "its emulator, small sizes",
+    }
     print(
-        f"{BACKEND_NAME}: {VENDOR_NAME} {ARCH} on its reference device, {os.cpu_count()} cores. Compiling and running:"
+        f"{BACKEND_NAME}: {VENDOR_NAME} {ARCH} on {devices.get(kind, f'device {kind!r}')}. Compiling and running:"
     )
-    rows: list[Row] = []
+    rows: list[Result] = []
     failures: list[str] = []
     words: list[str] = arguments.kernels
-    for case in demo_cases():
+    for case in small_cases() if emulated else demo_cases():
         if words and not any(word in case.kernel for word in words):
             continue
         title = f"{case.kernel} ({case.shape}, {case.dtype})"
@@ -133,11 +187,7 @@ def run(arguments: argparse.Namespace) -> int:
             compiling = time.perf_counter()
             case.run()
             first = time.perf_counter() - compiling
-            error = case.error()
-            case.peer()
-            rows.append(
-                Row(case.kernel, case.shape, case.dtype, error, case.tolerance, *fastest(case.run, case.peer))
-            )
+            rows.append(row_class.of(case))
         except InstallationError:  # no kernel's fault: the next ones would only repeat it
             print(flush=True)
             raise
@@ -148,9 +198,9 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"  first launch {first:6.2f} s", flush=True)
     print(f"\n{table(rows)}\n")
     print(
-        "max error: of one value, relative to max(1, |value|). Times: the fastest of many calls, launch included.\n"
-        f"NumPy: the peer, NumPy {np.__version__} doing the same work (fp16 and bf16 in fp32). ratio = NumPy / ours.\n"
-        f"Threads of each: {arguments.threads} (see --threads).\n"
+        "max error: of one value, relative to max(1, |value|). "
+        + row_class.LEGEND.format(numpy=np.__version__, threads=arguments.threads)
+        + "\n"
     )
     for failure in failures:
         print(failure)

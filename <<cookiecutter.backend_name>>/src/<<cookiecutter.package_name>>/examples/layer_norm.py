@@ -71,7 +71,7 @@ def layer_norm_backward(
     along_ones = tl.sum(scaled, axis=0) / columns
     tl.store(dx + row * pitch + lanes, (scaled - (normal * along_normal + along_ones)) * rstd, mask=inside)
 
-    # Add this row's share to its group. The lock is 1 while a program writes; the word behind it becomes 1 with the
+    # Add this row's share to its group. The lock is 1 while a program writes; the next word becomes 1 with the
     # first share, so that the partial sums need not be cleared before the launch.
     group = row * GROUPS // tl.num_programs(0)
     lock = locks + group * LOCK_WORDS

@@ -16,6 +16,8 @@ CONFIGS = [
     triton.Config({"BLOCK_M": 64, "BLOCK_N": 64, "BLOCK_K": 64, "GROUP": 4}, num_warps=4, num_stages=2),
     triton.Config({"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 64, "GROUP": 4}, num_warps=4, num_stages=2),
     triton.Config({"BLOCK_M": 256, "BLOCK_N": 256, "BLOCK_K": 128, "GROUP": 2}, num_warps=8, num_stages=2),
+    triton.Config({"BLOCK_M": 256, "BLOCK_N": 512, "BLOCK_K": 128, "GROUP": 2}, num_warps=8, num_stages=2),
+    triton.Config({"BLOCK_M": 512, "BLOCK_N": 512, "BLOCK_K": 128, "GROUP": 2}, num_warps=8, num_stages=2),
 ]
 
 
@@ -59,13 +61,15 @@ def tile_of(program, tiles_m, tiles_n, GROUP: tl.constexpr):
     return first_row + within % height, within // height
 
 
-@triton.autotune(configs=CONFIGS, key=["m", "n", "k"], prune_configs_by={"early_config_prune": worth_trying})
+@triton.autotune(
+    configs=CONFIGS, key=["m", "n", "k", "PRECISION"], prune_configs_by={"early_config_prune": worth_trying}
+)
 @triton.jit
 def matmul(
     a, b, out, m, n, k,
     a_row, a_column, b_row, b_column, out_row, out_column,
     BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP: tl.constexpr,
-    ACTIVATION: tl.constexpr,
+    ACTIVATION: tl.constexpr, PRECISION: tl.constexpr = "ieee",
 ):  # fmt: skip
     tile_m, tile_n = tile_of(tl.program_id(0), tl.cdiv(m, BLOCK_M), tl.cdiv(n, BLOCK_N), GROUP)
     rows = tile_m * BLOCK_M + tl.arange(0, BLOCK_M)
@@ -82,7 +86,7 @@ def matmul(
             tl.load(a_tile, mask=inner[None, :] < left, other=0.0),
             tl.load(b_tile, mask=inner[:, None] < left, other=0.0),
             total,
-            input_precision="ieee",
+            input_precision=PRECISION,
         )
         a_tile += BLOCK_K * a_column
         b_tile += BLOCK_K * b_row
@@ -94,8 +98,13 @@ def matmul(
     tl.store(out_tile, total.to(out.dtype.element_ty), mask=inside)
 
 
-def run(a: Array, b: Array, out: Array | None = None, *, activation: str = "") -> Array:
-    """``activation(a @ b)`` for matrices of one dtype with any strides; ``activation``: "" or "leaky_relu"."""
+def run(
+    a: Array, b: Array, out: Array | None = None, *, activation: str = "", precision: str = "ieee"
+) -> Array:
+    """``activation(a @ b)`` for matrices of one dtype with any strides; ``activation``: "" or "leaky_relu".
+
+    ``precision`` is what ``tl.dot`` calls ``input_precision``: how exactly fp32 is multiplied at least.
+    """
     (m, k), (k_of_b, n) = a.shape, b.shape
     if k != k_of_b:
         raise ValueError(f"cannot multiply a {m} x {k} by a {k_of_b} x {n} matrix: {k} is not {k_of_b}")
@@ -107,7 +116,7 @@ def run(a: Array, b: Array, out: Array | None = None, *, activation: str = "") -
     matmul[grid](
         a, b, out, m, n, k,
         a.stride(0), a.stride(1), b.stride(0), b.stride(1), out.stride(0), out.stride(1),
-        ACTIVATION=activation,
+        ACTIVATION=activation, PRECISION=precision,
     )  # fmt: skip
     return out
 

@@ -49,11 +49,11 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
+from ..dialects.locations import SourceLoc
 from ..dialects.op_table import library_wanted
 from ..dialects.tt_types import CachePolicyAttr, ForeignAttr, ForeignType, PointerType, TensorDescType
 from .cursor import INTEGER, WORD, Cursor, Unreadable, unescape
 from .dense import element_bytes, float_bytes, raw_bytes
-from .locations import SourceLoc
 
 _T = TypeVar("_T")
 
@@ -326,7 +326,8 @@ class AttributeReader(Cursor):
             inner = AttributeReader(body, position=1)
             location = inner._location_body()
             if location is not None:
-                return location
+                inside = inner.string() if inner.accept("in ") else ""
+                return SourceLoc.of(*location.place, inside)
         if library_wanted() and (flags := _FLAG_ATTRIBUTES.get(name)) is not None:
             try:
                 return flags([flag.strip() for flag in body[1:-1].split(",")])
@@ -402,8 +403,8 @@ class AttributeReader(Cursor):
     def location(self) -> SourceLoc | None:
         """``loc(...)``: the place in the kernel, or None where it is unknown.
 
-        Of a call site it is the place inside of the function called, of fused locations the first that is
-        known.
+        Of a call site it is the place inside of the function called, if that is not Triton's own; of fused locations
+        the first that is known.
         """
         if match := _COMMON_LOCATION.match(self.text, self.position):
             file, line, column, alias = match.groups()
@@ -449,7 +450,7 @@ class AttributeReader(Cursor):
             self.expect("at")
             caller = self._location_body()
             self.expect(")")
-            return callee or caller
+            return caller if callee is None else callee.called_at(caller)
         if word == "fused":
             if self.at("<"):
                 self.balanced()

@@ -19,11 +19,11 @@ from xdsl.irdl import traits_def
 from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import VerifyException
 
-from ..dialects.op_table import library_wanted, operation_class
+from ..dialects.locations import LOC, SourceLoc
+from ..dialects.op_table import AS_ATTRIBUTES, library_wanted, operation_class
 from ..errors import CompileError
 from .attributes import Aliases, AttributeReader, remember
 from .cursor import Unreadable
-from .locations import LOC, SourceLoc
 
 _PARSER_FILE = "frontend/ttir_parser.py"
 
@@ -307,6 +307,10 @@ class _Parser:
                 raise Unreadable(f"{value_name} to have type {value.type}, with which it was defined", 0)
             arguments.append(value)
         attributes = rest.attributes
+        undefined = AS_ATTRIBUTES.get(name)
+        if undefined is not None and not undefined.isdisjoint(properties):
+            attributes = attributes | {key: properties[key] for key in properties if key in undefined}
+            properties = {key: properties[key] for key in properties if key not in undefined}
         if location is not None:
             attributes = {**attributes, LOC: location}
         op = operation_class(name).create(

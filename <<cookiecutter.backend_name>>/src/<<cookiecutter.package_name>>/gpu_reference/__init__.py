@@ -9,16 +9,10 @@ line in pyproject.toml.
 
 from __future__ import annotations
 
-import threading
-from typing import Any
-
 # Triton first: see ../backend/__init__.py.
 import triton as triton
 
 __all__ = ["activate", "deactivate"]
-
-_lock = threading.Lock()
-_previous: list[Any] = []
 
 
 def activate() -> None:
@@ -26,21 +20,15 @@ def activate() -> None:
 
     Raises InstallationError, in one sentence, where there is no usable GPU driver.
     """
-    from ..compat import select_driver
+    from ..compat import activate_driver
     from .driver import Driver
 
-    with _lock:
-        if not Driver.activated:
-            _previous.append(select_driver(Driver()))
-            Driver.activated = True
+    activate_driver(Driver)
 
 
 def deactivate() -> None:
     """Undo `activate`: Triton goes on with the driver from before, or chooses one when it next needs one."""
-    from ..compat import restore_driver
+    from ..compat import deactivate_driver
     from .driver import Driver
 
-    with _lock:
-        if Driver.activated:
-            Driver.activated = False
-            restore_driver(_previous.pop(), Driver)
+    deactivate_driver(Driver)

@@ -46,7 +46,7 @@ class Driver(DriverBase):
         return cls.activated or selected_by_environment() == GPU_BACKEND_NAME
 
     def _first_current_device(self) -> int:
-        """torch's function makes sure that CUDA is set up, at every launch. Once it is, what is behind it will do."""
+        """torch's function makes sure that CUDA is set up, at every launch. Once it is, what it wraps will do."""
         import torch
 
         device: int = torch.cuda.current_device()

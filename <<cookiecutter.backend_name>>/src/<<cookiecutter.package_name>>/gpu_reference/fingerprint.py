@@ -5,12 +5,16 @@ from __future__ import annotations
 import functools
 import hashlib
 from pathlib import Path
+from typing import Final
 
 from .. import extensions
 
+WITHOUT_EFFECT: Final = frozenset({"/assembler", "/bench", "/cli", "/codegen", "/emulator", "/examples"})
+"""Folders of this package whose files take no part in making code for GPUs."""
+
 
 def fingerprint() -> str:
-    """A digest of this folder's sources, the passes that will run, the vendor's functions, and what extensions bring.
+    """A digest of the sources, the passes that will run, the vendor's functions, and what extensions bring.
 
     Raises PassError if the registered passes cannot be ordered.
     """
@@ -25,11 +29,9 @@ def fingerprint() -> str:
 
 @functools.cache
 def source_digest() -> str:
-    """A digest of every Python file of this folder."""
-    root = Path(__file__).parent
-    digest = hashlib.sha256()
-    for path in sorted(root.rglob("*.py")):
-        contents = path.read_bytes()
-        digest.update(f"{path.relative_to(root).as_posix()} {len(contents)}\n".encode())
-        digest.update(contents)
-    return digest.hexdigest()
+    """A digest of the Python files that GPU code may depend on: this folder's, and what kernels and it import."""
+    from triton import knobs
+
+    from ..backend.fingerprint import digest_below
+
+    return digest_below(str(Path(__file__).parent.parent), knobs.cache.dir, without=WITHOUT_EFFECT)

@@ -23,22 +23,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..errors import UnsupportedOperation
+from ..function_symbols import LETTERS, PREFIX, symbol_of
 
-PREFIX: Final = "math."
-"""Of the symbols, as `lowering.extern_elementwise` has it."""
+LLVM_FLOATS: Final = {"float32": "float", "float64": "double", "float16": "half", "bfloat16": "bfloat"}
 
-TYPES: Final = {
-    "f": "float",
-    "d": "double",
-    "c": "i8",
-    "s": "i16",
-    "i": "i32",
-    "l": "i64",
-    "u": "i32",
-    "v": "i64",
-    "b": "i1",
-}
-"""Letters of a signature -> LLVM's types; the letters are those of `language.extern`."""
+TYPES: Final = {letter: LLVM_FLOATS.get(name, re.sub(r"\D+", "i", name)) for letter, name in LETTERS.items()}
+"""Letters of a signature -> LLVM's types."""
 
 _CALLED = re.compile(rf"^declare .*?(\w+) @({re.escape(PREFIX)}[\w.]+)\(([^)]*)\)", re.MULTILINE)
 
@@ -52,12 +42,14 @@ _bodies: dict[str, str] = {}
 def gpu_function(name: str, signature: str, body: str) -> None:
     """Define a function for one choice of types, such as ``"ff>f"``. The parameters are ``%0``, ``%1``, ...
 
-    Defining it again replaces it. Raises ValueError for a signature that is none.
+    Defining it again replaces it. Raises ValueError for an invalid signature.
     """
     arguments, arrow, result = signature.partition(">")
     if not arrow or len(result) != 1 or not arguments or set(arguments + result) - set(TYPES):
-        raise ValueError(f"{signature!r} is no signature: write letters of {''.join(TYPES)}, such as 'ff>f'")
-    symbol = f"{PREFIX}{name}.u" if arguments[0] in "uv" else PREFIX + name
+        raise ValueError(
+            f"{signature!r} is not a signature: write letters of {''.join(TYPES)}, such as 'ff>f'"
+        )
+    symbol = symbol_of(name, arguments)
     _bodies[_header(TYPES[result], symbol, [TYPES[letter] for letter in arguments])] = body
 
 

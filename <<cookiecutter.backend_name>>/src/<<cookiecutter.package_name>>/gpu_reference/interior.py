@@ -7,8 +7,8 @@ A kernel over a vector masks what is past the end::
 
 A thread's 16 bytes are one access only if one answer of the mask holds for all of them, which is known where ``n`` is a
 multiple of 16 and not known elsewhere: then every element is loaded and stored alone. But only the last program needs
-the mask. So the kernel gets a second copy of what follows the mask, in which the mask is true, behind a question that
-is asked once a program::
+the mask. So the kernel gets a second copy of what follows the mask, in which the mask is true, after a test that is
+made once a program::
 
     if program * BLOCK + BLOCK <= n: the copy, in wide accesses
     else: as it was written

@@ -76,8 +76,8 @@ def enable_pass(name: str) -> None:
 def _enable(name: str) -> None:
     if name not in OPTIONAL:
         raise PassError(
-            f"{GPU_BACKEND_NAME}: there is no optional pass {name!r}; there are {', '.join(OPTIONAL)} "
-            f"({ENABLE_VARIABLE}, enable_pass)"
+            f"{GPU_BACKEND_NAME}: an optional pass ({ENABLE_VARIABLE}, enable_pass) must be one of "
+            f"{', '.join(OPTIONAL)}, not {name!r}"
         )
     stage, module, function = OPTIONAL[name]
     REGISTRY.register(stage=stage, name=name)(

@@ -2,7 +2,7 @@
 
 Triton's passes know no such operation of ours. What carries it to `lowering/block_functions.py` is a
 ``tt.extern_elementwise`` that is not pure: elementwise in name only, but Triton moves, merges and drops none that may
-have effects (its "reorder-broadcast" would move a pure one from behind a splat to before it, where the fill gets lost).
+have effects (its "reorder-broadcast" would move a pure one from after a splat to before it, where the fill gets lost).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from triton.language import core
 
-from ..lowering.extern_elementwise import SHIFT
+from ..function_symbols import SHIFT
 from .arguments import for_this_machine, is_block, known_now, plain, spell
 from .decorator import function_for_kernels
 
@@ -29,7 +29,7 @@ def shift(x: Any, by: Any, axis: Any = 0, fill: Any = 0, _semantic: Any = None) 
     On this machine the block is written to the scratchpad once, with a margin that holds `fill`, and all its shifts are
     loads from there at an offset. Elsewhere it is a ``tl.gather``.
 
-    Raises TypeError or ValueError, where the kernel is compiled, for what is none of this.
+    Raises TypeError or ValueError, where the kernel is compiled, for arguments that are not as described.
     """
     name = "shift"
     x = plain(x)

@@ -10,7 +10,7 @@ from triton.language import core
 
 extern_elementwise = core.extern_elementwise
 """Taken here, and not where a kernel calls it: once an interpreted kernel has called a function such as ``tl.sum``, the
-one in `core` no longer hears which ``_semantic`` it is given."""
+one in `core` no longer gets the ``_semantic`` that it is given."""
 
 
 def function_for_kernels(implementation: Callable[..., Any]) -> Callable[..., Any]:

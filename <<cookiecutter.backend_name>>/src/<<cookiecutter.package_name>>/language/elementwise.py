@@ -1,7 +1,7 @@
 """Functions for kernels that are one instruction of this machine, element by element.
 
 Each is a ``tt.extern_elementwise``, whose symbol carries what is no operand: the kind of an activation, the type that
-numbers are saturated to. ``lowering/extern_units.py`` makes the instruction.
+numbers are saturated to. ``formulas/elementwise.py`` makes the instruction.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, Final
 from triton.language import core
 
 from ..dialects.isa.alu import ACTIVATIONS
-from ..lowering.extern_elementwise import PREFIX
+from ..function_symbols import PREFIX
 from .arguments import for_this_machine, known_now, names, plain, scalar_or_block, spell, tensor_of
 from .decorator import extern_elementwise, function_for_kernels
 
@@ -60,7 +60,7 @@ def activation(x: Any, kind: Any, scale: Any = 1.0, bias: Any = 0.0, _semantic: 
     name = "activation"
     kind = known_now(name, "kind", kind, "a string", str)
     if kind not in ACTIVATIONS:
-        raise ValueError(f"{name}: there is no kind {kind!r}; there are {names(ACTIVATIONS)}")
+        raise ValueError(f"{name}: kind must be {names(ACTIVATIONS)}, not {kind!r}")
     x = tensor_of(name, "x", x, FLOATS, _semantic)
     element = core.float64 if x.dtype == core.float64 else core.float32
     operands = [

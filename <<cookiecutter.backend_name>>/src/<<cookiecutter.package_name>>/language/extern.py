@@ -11,35 +11,34 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from triton.language import core
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, IntegerType
+from xdsl.ir import Attribute, Operation
 
-from ..dialects.formula import Rule
+from ..dialects.isa.base import vector
 from ..dialects.isa.definitions import check_class, operand_count
+from ..dialects.isa.verification import refusal
 from ..errors import DefinitionError
-from ..lowering.extern_elementwise import PREFIX, lower_function
+from ..formulas.formula import Rule
+from ..formulas.functions import lower_function
+from ..function_symbols import LETTERS, PREFIX, symbol_of
+from ..target import VECTOR_LANES
+from .arguments import plain, spell
 from .decorator import extern_elementwise, function_for_kernels
 
-TYPES: Final[dict[str, Any]] = {
-    "f": core.float32,
-    "d": core.float64,
-    "c": core.int8,
-    "s": core.int16,
-    "i": core.int32,
-    "l": core.int64,
-    "u": core.uint32,
-    "v": core.uint64,
-    "b": core.int1,
-}
+TYPES: Final[dict[str, Any]] = {letter: getattr(core, name) for letter, name in LETTERS.items()}
 """Letters of a signature; "fi>f" takes an fp32 and an int32 and gives an fp32."""
 
-UNSIGNED: Final = "uv"
+ELEMENTS: Final[dict[str, Attribute]] = {
+    "float32": Float32Type(),
+    "float64": Float64Type(),
+    "float16": Float16Type(),
+    "bfloat16": BFloat16Type(),
+    **{f"{sign}int{width}": IntegerType(width) for width in (8, 16, 32, 64) for sign in ("", "u")},
+    "int1": IntegerType(1),
+}
+"""Names of `LETTERS` -> the elements of registers."""
 
 MOST_OPERANDS: Final = 4
-
-
-def symbol_of(name: str, arguments: str) -> str:
-    """The symbol in TTIR of function `name` for operands of types `arguments`, in letters of `TYPES`."""
-    return f"{PREFIX}{name}.u" if arguments[0] in UNSIGNED else PREFIX + name
 
 
 def extern_function(
@@ -49,40 +48,44 @@ def extern_function(
 
     ``signatures``: one for each choice of types, in letters of `TYPES`: ``"ff>f dd>d"``. Calls with other types are a
     TypeError where the kernel is compiled. ``lowering``: the instruction that it is, or a `Rule` that makes it of
-    several; None if ``lowering/extern_elementwise.py`` has it already. ``module``: where the function says it is from.
-    Raises ValueError if there is another function of the name, and for signatures that cannot be.
+    several, for signed and unsigned operands alike; None if ``formulas/functions.py`` has it already. ``module``: where
+    the function says it is from. Raises ValueError if there is another function of the name, and for signatures that
+    are invalid, or not of that instruction.
     """
     choices = read_signatures(name, signatures)
     if lowering is not None:
+        check_lowering(name, lowering)
         check_operands(name, choices, lowering)
-        lower_function(name, lowering)
+        for symbol in sorted({symbol_of(name, arguments) for arguments, _ in choices}):
+            lower_function(symbol.removeprefix(PREFIX), lowering)
     overloads = {
         tuple(TYPES[letter] for letter in arguments): (symbol_of(name, arguments), TYPES[result])
         for arguments, result in choices
     }
+    known = list(overloads)
+    parameters = [
+        inspect.Parameter(f"arg{number}", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        for number in range(len(choices[0][0]))
+    ]
+    operands = inspect.Signature(parameters)
 
-    def apply(args: list[Any], semantic: Any) -> Any:
-        tensors = [semantic.to_tensor(arg) for arg in args]
-        given = tuple(tensor.dtype for tensor in tensors)
-        if given not in overloads:
-            raise TypeError(f"{name} takes {_spell(*overloads)}, not {_spell(given)}: convert with .to(...)")
-        return extern_elementwise("", "", tensors, overloads, is_pure=True, _semantic=semantic)
+    def function(*args: Any, _semantic: Any = None, **named: Any) -> Any:
+        try:
+            bound = operands.bind(*args, **named).args
+        except TypeError as error:
+            given = "one operand" if len(args) + len(named) == 1 else f"{len(args) + len(named)} operands"
+            raise TypeError(f"{name} takes {_spell(*known)}, and was given {given}: {error}") from None
+        if not all(isinstance(plain(arg), core.tensor | bool | int | float) for arg in bound):
+            raise TypeError(
+                f"{name} takes {_spell(*known)}, not ({', '.join(spell(plain(a)) for a in bound)})"
+            )
+        tensors = [_semantic.to_tensor(arg) for arg in bound]
+        types = tuple(tensor.dtype for tensor in tensors)
+        if types not in known:  # (pointers cannot be looked up)
+            how = "tl.load what is there" if any(ty.is_ptr() for ty in types) else "convert with .to(...)"
+            raise TypeError(f"{name} takes {_spell(*known)}, not {_spell(types)}: {how}")
+        return extern_elementwise("", "", tensors, overloads, is_pure=True, _semantic=_semantic)
 
-    # Triton looks at the signature and passes keywords on, so each number of operands needs its own.
-    def unary(arg0: Any, _semantic: Any = None) -> Any:
-        return apply([arg0], _semantic)
-
-    def binary(arg0: Any, arg1: Any, _semantic: Any = None) -> Any:
-        return apply([arg0, arg1], _semantic)
-
-    def ternary(arg0: Any, arg1: Any, arg2: Any, _semantic: Any = None) -> Any:
-        return apply([arg0, arg1, arg2], _semantic)
-
-    def quaternary(arg0: Any, arg1: Any, arg2: Any, arg3: Any, _semantic: Any = None) -> Any:
-        return apply([arg0, arg1, arg2, arg3], _semantic)
-
-    arity = len(choices[0][0])
-    function: Callable[..., Any] = (unary, binary, ternary, quaternary)[arity - 1]
     function.__name__ = function.__qualname__ = name
     function.__module__ = module
     function.__doc__ = f"{name}: {signatures}."
@@ -103,7 +106,7 @@ def read_signatures(name: str, signatures: str) -> list[tuple[str, str]]:
             if letter not in TYPES:
                 known = ", ".join(f"{known} ({ty})" for known, ty in TYPES.items())
                 raise DefinitionError(
-                    f"{name}: no type has the letter {letter!r} of {signature!r}; there are {known}"
+                    f"{name}: the letter {letter!r} of {signature!r} must be one of {known}"
                 )
         choices.append((arguments, result))
     if not choices:
@@ -113,26 +116,48 @@ def read_signatures(name: str, signatures: str) -> list[tuple[str, str]]:
     return choices
 
 
+def check_lowering(name: str, lowering: Any) -> None:
+    """Raises DefinitionError for what is neither an instruction nor a rule."""
+    is_class = isinstance(lowering, type)
+    is_rule = callable(lowering) and hasattr(lowering, "__qualname__") and hasattr(lowering, "__module__")
+    if not (issubclass(lowering, Operation) if is_class else is_rule):
+        raise DefinitionError(
+            f"{name}: what computes it must be the class of an instruction, or a function that takes a formula and the "
+            f"operands (def or lambda), not {lowering!r}"
+        )
+
+
 def check_operands(name: str, choices: list[tuple[str, str]], lowering: type[Operation] | Rule) -> None:
-    """Raises DefinitionError where the signatures have another number of operands than what computes the function."""
+    """Raises DefinitionError where the signatures have other operands than what computes the function."""
     given = len(choices[0][0])
     if isinstance(lowering, type):
-        instruction: type[Operation] = lowering
-        check_class(instruction)
-        wanted = operand_count(instruction)
-        if wanted is not None and wanted != given:
-            raise DefinitionError(
-                f"{name}: the instruction {instruction.name} has {wanted} operands, the signature "
-                f'"{choices[0][0]}>{choices[0][1]}" has {given}'
-            )
+        check_instruction(name, choices, lowering)
         return
     try:
         inspect.signature(lowering).bind(None, *choices[0][0])
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         raise DefinitionError(
             f"{name}: the rule {lowering.__qualname__} does not take a formula and the {given} operands of "
             f'"{choices[0][0]}>{choices[0][1]}": {error}'
         ) from None
+
+
+def check_instruction(name: str, choices: list[tuple[str, str]], instruction: type[Operation]) -> None:
+    """Raises DefinitionError where the instruction has another number of operands, or none of such types."""
+    check_class(instruction)
+    wanted = operand_count(instruction)
+    for arguments, result in choices:
+        if wanted is not None and wanted != len(arguments):
+            raise DefinitionError(
+                f"{name}: the instruction {instruction.name} has {wanted} operands, the signature "
+                f'"{arguments}>{result}" has {len(arguments)}'
+            )
+        registers = [vector(VECTOR_LANES, ELEMENTS[LETTERS[letter]]) for letter in arguments + result]
+        wrong = refusal(instruction, tuple(registers[:-1]), registers[-1])
+        if wrong:
+            raise DefinitionError(
+                f'{name}: the instruction {instruction.name} cannot be "{arguments}>{result}": {wrong}'
+            )
 
 
 def _spell(*overloads: tuple[Any, ...]) -> str:

@@ -19,8 +19,15 @@ from triton.runtime.interpreter import InterpreterBuilder, TensorHandle
 LANES: Final = 1024
 """Elements of a program of such a kernel."""
 
-FLOATS: Final = {"fp32": ("f32", "float32"), "fp64": ("f64", "float64")}
-"""Types by their names in Triton -> in MLIR and in NumPy. Integers have NumPy's names, and no signs in MLIR."""
+FLOATS: Final = {
+    "fp32": ("f32", "float32"),
+    "fp64": ("f64", "float64"),
+    "fp16": ("f16", "float16"),
+    "bf16": ("bf16", "uint16"),
+}
+"""Types by their names in Triton -> in MLIR and in NumPy (bf16 as its bits).
+
+Integers have NumPy's names, and no signs in MLIR."""
 
 
 class Builder(InterpreterBuilder):

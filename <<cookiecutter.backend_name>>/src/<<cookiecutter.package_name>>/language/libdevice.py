@@ -1,6 +1,7 @@
 """What ``triton.language.extra.libdevice`` is on this backend: Triton's 198 functions, made from one table.
 
-``lowering/extern_elementwise.py`` turns the calls into instructions. To add a function, enter it there and here.
+``lowering/extern_elementwise.py`` turns the calls into instructions. To add a function, enter it in
+``formulas/functions.py`` and here.
 """
 
 from __future__ import annotations

@@ -19,12 +19,12 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from ..dialects.tt import constant_value
-from ..target import VECTOR_LANES
+from ..dialects.uses import only_user
+from ..target import REGISTER_GROUP, VECTOR_LANES
 from .combine import Combine, neutral_element
 from .elementwise import register_element, shape_of
 from .evaluate import Evaluator, Index, Point
 from .kernel import KernelLowering
-from .nest import REGISTER_GROUP
 from .roots import Reduction
 from .tiles import Buffer, Uniform
 
@@ -48,7 +48,7 @@ class RunningTotal:
 
 
 def running_total(loop: Operation, number: int) -> RunningTotal | None:
-    """The carried value `number` of a loop, if it is one."""
+    """The carried value `number` of a loop as a running total; None if it is not one."""
     argument, result = loop.regions[0].block.args[number + 1], loop.results[number]
     shape = shape_of(argument.type)
     if shape is None or len(shape) != 1 or shape[0] <= LANES:
@@ -74,12 +74,6 @@ def running_total(loop: Operation, number: int) -> RunningTotal | None:
 
 def no_outside_values(value: SSAValue) -> SSAValue:
     raise AssertionError("a region of one operation on its arguments uses nothing else")
-
-
-def only_user(value: SSAValue) -> Operation | None:
-    """The operation that uses a value, once, if there is no other."""
-    uses = list(value.uses)
-    return uses[0].operation if len(uses) == 1 else None
 
 
 def initial_value(value: SSAValue) -> int | float | None:

@@ -1,6 +1,6 @@
 """Calls of the functions of ``language/blocks.py``: those that move the elements of a block.
 
-A shifted block lies in the scratchpad with a margin before or behind it along the axis, which holds the fill. The
+A shifted block lies in the scratchpad with a margin before or after it along the axis, which holds the fill. The
 result of a shift is a part of that: a view of memory, which costs no instruction. Shifts of one value share the memory
 where they have an axis, a fill and a block of the program in common (the taps of a stencil, say).
 """
@@ -14,8 +14,8 @@ from typing import NamedTuple
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation, SSAValue
 
+from ..function_symbols import SHIFT
 from .elementwise import byte_width, register_element, shape_of
-from .extern_elementwise import SHIFT
 from .kernel import Handler, KernelLowering
 from .scratch import ALIGNMENT
 from .simple_ops import elementwise
@@ -32,7 +32,7 @@ class Shift(NamedTuple):
 
 
 def shift_of(op: Operation) -> Shift | None:
-    """The shift that `op` is, if it is one."""
+    """The shift that `op` is; None if it is something else."""
     symbol = op.properties.get("symbol")
     if op.name != "tt.extern_elementwise" or not isinstance(symbol, StringAttr):
         return None

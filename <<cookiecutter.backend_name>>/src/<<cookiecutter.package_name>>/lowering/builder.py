@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     StringAttr,
+    UnitAttr,
     VectorType,
     f32,
     i1,
@@ -28,8 +29,9 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ..dialects.isa import alu, convert, lanes, memory
+from ..dialects.isa.addresses import UNSIGNED
 from ..dialects.isa.base import element_of, lanes_of, like, vector
-from ..frontend.locations import LOC, SourceLoc
+from ..dialects.locations import LOC, SourceLoc
 
 Key = tuple[object, ...]
 Properties = Mapping[str, Attribute]
@@ -281,13 +283,19 @@ class Builder:
         step: SSAValue,
         inits: Sequence[SSAValue],
         yields: Sequence[SSAValue],
+        *,
+        unsigned: bool = False,
     ) -> list[SSAValue]:
-        """Closes the body opened by `open_loop` and appends the loop; gives the carried values after it."""
+        """Closes the body opened by `open_loop` and appends the loop; gives the carried values after it.
+
+        Bounds are compared as signed numbers, or as `unsigned` ones.
+        """
         body = self.pop()
         body.add_op(scf.YieldOp(*yields))
         op = scf.ForOp.create(
             operands=[start, stop, step, *inits],
             result_types=[value.type for value in inits],
+            attributes={UNSIGNED: UnitAttr()} if unsigned else {},
             regions=[Region(body)],
         )
         self.insert(op)

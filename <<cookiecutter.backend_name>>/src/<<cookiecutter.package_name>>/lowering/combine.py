@@ -10,8 +10,8 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ..dialects import tt
 from ..dialects.isa.base import lanes_of
+from ..dialects.locations import location_of
 from ..errors import UnsupportedOperation
-from ..frontend.locations import location_of
 from .builder import Builder
 from .elementwise import ELEMENTWISE, is_float, recipe_of, register_element
 

@@ -13,12 +13,13 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from ..dialects.isa.addresses import counts_unsigned
 from ..dialects.tt import constant_value
 from .accumulate import RunningTotal, add_to_total, open_total, running_total
 from .aliasing import disturbs, reads
 from .elementwise import register_element
 from .kernel import Handler, KernelLowering
-from .order import op_list
+from .op_order import op_list
 from .tiles import Buffer, Linear, Tile, as_linear, is_integer
 
 
@@ -79,7 +80,7 @@ def for_loop(k: KernelLowering, op: Operation) -> None:
             add_to_total(k, total, home)
         k.scheduler.flush()
         results = leave(k, terminator, arguments, homes, linear, totals)
-    after = k.b.close_loop(bounds[0], bounds[1], bounds[2], registers, results)
+    after = k.b.close_loop(bounds[0], bounds[1], bounds[2], registers, results, unsigned=counts_unsigned(op))
     renamed: dict[SSAValue, SSAValue] = dict(zip(arguments, op.results, strict=True))
     for carried_total, (_, home) in totals.items():
         result = renamed[carried_total]

@@ -8,11 +8,11 @@ from xdsl.dialects.builtin import IntegerAttr, IntegerType, StringAttr, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ..dialects.isa import control, convert
+from ..dialects.tt.values import int_property, integers
 from ..dialects.tt_types import PointerType
-from .elementwise import byte_width, ints_of, is_float, register_element, shape_of, widen
+from .elementwise import byte_width, is_float, register_element, shape_of, widen
 from .evaluate import Evaluator, Index
 from .kernel import Handler, KernelLowering
-from .memory_ops import int_property
 from .roots import Assertion
 from .tiles import Buffer
 
@@ -50,7 +50,7 @@ def device_print(k: KernelLowering, op: Operation) -> None:
     pids = [
         b.emit(control.ProgramId, [], i32, {"axis": IntegerAttr(axis, i64)}, key=(axis,)) for axis in range(3)
     ]
-    signs = ints_of(op.properties["isSigned"])
+    signs = integers(op.properties["isSigned"])
     if not op.operands:
         each_thread(k, "pid (%u, %u, %u)" + text + "\n", pids)
     for number, operand in enumerate(op.operands):

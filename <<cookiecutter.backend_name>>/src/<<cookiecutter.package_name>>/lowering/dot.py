@@ -5,33 +5,62 @@ For a machine without the unit ``passes/expand_matrix.py`` turns them into vecto
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from math import prod
+from typing import Final
 
 from xdsl.dialects.builtin import Float64Type, IntegerAttr, IntegerType, f32, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ..dialects import tt
 from ..dialects.isa import matrix
+from ..dialects.tt_enums import InputPrecision
 from .aliasing import disturbs, overlap
+from .builder import Builder
 from .elementwise import byte_width, is_float, round_to
 from .kernel import Handler, KernelLowering
 from .scheduler import walk
-from .tiles import Buffer, Elementwise, Node, Tile, is_row_major
+from .tiles import Buffer, Elementwise, Node, Tile, is_matrix
 
 
 def dot(k: KernelLowering, op: Operation) -> None:
     """``d = a x b + c``, for a batch of matrices if the tiles have rank 3.
 
-    f16, bf16 and fp8 products are exact in f32.
+    f16, bf16 and fp8 products are exact in f32; those of f32 are what the kernel asks for, or better.
     """
     result = op.results[0]
     a, b, c = (k.tile(operand) for operand in op.operands)
     k.consume(op)
     operand_type, acc_type = compute_types(k, op, a.element, b.element, c.element)
-    left, right = k.dense_tile(converted(a, operand_type)), k.dense_tile(converted(b, operand_type))
+    left, right = (k.matrix_tile(converted(factor, operand_type)) for factor in (a, b))
     acc = accumulator(k, op, converted(c, acc_type), left, right)
-    multiply(k, left, right, acc, operand_type, acc_type)
+    multiply(k, left, right, acc, operand_type, acc_type, parts_of(k, op, operand_type))
     acc = Buffer(acc.shape, acc.element, acc.offset, acc.strides, owner=result)
     k.set_tile(result, converted(acc, c.element, value=result))
+
+
+PARTS: Final = {
+    InputPrecision.IEEE: 1,
+    InputPrecision.TF32: 2,
+    InputPrecision.BF16X3: 2,
+    InputPrecision.TF32X3: 3,
+    InputPrecision.BF16X6: 3,
+}
+"""How many bf16 numbers an f32 factor may be taken as the sum of, to be at least as precise as asked. A factor of
+tf32 has 11 bits, of tf32x3 22, of the sums 16 and 24."""
+
+
+def parts_of(k: KernelLowering, op: Operation, operand_type: Attribute) -> int:
+    """What ``parts`` of `Mma` is for a product of `operand_type`.
+
+    A kernel that says nothing about the precision arrives here as one that says tf32: Triton's front end writes that
+    wherever it is allowed, and never asks for the default.
+    """
+    if not isinstance(op, tt.DotOp) or operand_type != f32:
+        return 1
+    precision = op.input_precision
+    return PARTS[k.dot_precision if precision is InputPrecision.TF32 else precision]
 
 
 def compute_types(
@@ -71,13 +100,13 @@ def converted(tile: Tile, element: Attribute, *, value: SSAValue | None = None) 
 
 
 def accumulator(k: KernelLowering, op: Operation, c: Tile, left: Buffer, right: Buffer) -> Buffer:
-    """A dense buffer that holds `c` and may be overwritten: `c`'s own, if nothing else needs it, or a fresh one.
+    """A buffer that holds `c` and may be overwritten: `c`'s own, if nothing else needs it, or a fresh one.
 
     `left` and `right` are the factors, one of which `c` may be.
     """
     home = reusable(k, op, c)
     if home is None or disturbs(home, c) or overlap(home, left) or overlap(home, right):
-        home = k.scratch.allocate(c.shape, c.element)
+        home = k.scratch.allocate(c.shape, c.element, matrix=True)
     current = c.buffer if isinstance(c, Node) else c
     if not (isinstance(current, Buffer) and current.offset == home.offset):
         k.scheduler.write([(c, home)])
@@ -102,12 +131,7 @@ def reusable(k: KernelLowering, op: Operation, c: Tile) -> Buffer | None:
                 candidates.extend(p.buffer for p in parts if isinstance(p, Node) and p.buffer is not None)
     for buffer in candidates:
         owner = buffer.owner
-        if (
-            owner is None
-            or buffer.element != c.element
-            or buffer.shape != c.shape
-            or not is_row_major(buffer)
-        ):
+        if owner is None or buffer.element != c.element or buffer.shape != c.shape or not is_matrix(buffer):
             continue
         block = owner.block if hasattr(owner, "block") else owner.owner.parent  # pyright: ignore
         if block is op.parent and not k.liveness.is_live(owner):
@@ -116,47 +140,71 @@ def reusable(k: KernelLowering, op: Operation, c: Tile) -> Buffer | None:
 
 
 def multiply(
-    k: KernelLowering, a: Buffer, c: Buffer, acc: Buffer, operand_type: Attribute, acc_type: Attribute
+    k: KernelLowering,
+    a: Buffer,
+    c: Buffer,
+    acc: Buffer,
+    operand_type: Attribute,
+    acc_type: Attribute,
+    parts: int = 1,
 ) -> None:
     """``acc += a x c`` in tiles of the matrix unit."""
     b = k.b
     *batch, rows, depth = a.shape
     columns = c.shape[-1]
-    tile_m, tile_n, _ = matrix.tile_of(str(acc_type))
+    tile_m, tile_n, tile_k = matrix.tile_of(str(acc_type))
     size, acc_size = byte_width(operand_type), byte_width(acc_type)
     addresses = [b.scratch(buffer.offset) for buffer in (acc, a, c)]
-    steps = [rows * columns * acc_size, rows * depth * size, depth * columns * size]
-    count = prod(batch)
-    if count > 1:
-        index, _ = b.open_loop()
-        addresses = [
-            b.addi(x, b.muli(index, b.const(step, i64))) for x, step in zip(addresses, steps, strict=True)
-        ]
-    inner = [(columns, tile_n, (acc_size, 0, size)), (rows, tile_m, (columns * acc_size, depth * size, 0))]
-    opened: list[tuple[int, int]] = []
-    for extent, tile, pitches in inner:
-        if extent <= tile:
-            continue
-        index, _ = b.open_loop()
-        opened.append((extent, tile))
-        addresses = [
-            b.addi(x, b.muli(index, b.const(pitch, i64))) if pitch else x
-            for x, pitch in zip(addresses, pitches, strict=True)
-        ]
+    ldc, lda, ldb = (pitch_of(buffer) for buffer in (acc, a, c))
+    per_matrix = (rows * ldc * acc_size, rows * lda * size, depth * ldb * size)
+    per_step = (0, size, ldb * size)
+    steps = min(depth, tile_k or depth)
     numbers = {
         "m": min(rows, tile_m),
         "n": min(columns, tile_n),
-        "k": depth,
-        "lda": depth,
-        "ldb": columns,
-        "ldc": columns,
+        "k": steps,
+        "lda": lda,
+        "ldb": ldb,
+        "ldc": ldc,
+        "parts": parts,
     }
     properties: dict[str, Attribute] = {name: IntegerAttr(number, i64) for name, number in numbers.items()}
-    b.effect(matrix.Mma, addresses, {**properties, "operand_type": operand_type, "acc_type": acc_type})
-    for extent, tile in reversed(opened):
-        b.close_loop(b.const(0, i64), b.const(extent, i64), b.const(tile, i64), [], [])
-    if count > 1:
-        b.close_loop(b.const(0, i64), b.const(count, i64), b.const(1, i64), [], [])
+    properties |= {"operand_type": operand_type, "acc_type": acc_type}
+    with (
+        repeated(b, addresses, prod(batch), 1, per_matrix) as addresses,
+        repeated(b, addresses, columns, tile_n, (acc_size, 0, size)) as addresses,
+        repeated(b, addresses, rows, tile_m, (ldc * acc_size, lda * size, 0)) as addresses,
+    ):
+        with repeated(b, addresses, depth - depth % steps, steps, per_step) as here:
+            b.effect(matrix.Mma, here, properties)
+        if depth % steps:
+            rest = [
+                b.addi(x, b.const((depth - depth % steps) * step, i64))
+                for x, step in zip(addresses, per_step, strict=True)
+            ]
+            b.effect(matrix.Mma, rest, {**properties, "k": IntegerAttr(depth % steps, i64)})
+
+
+@contextmanager
+def repeated(
+    b: Builder, addresses: list[SSAValue], extent: int, tile: int, pitches: tuple[int, ...]
+) -> Iterator[list[SSAValue]]:
+    """A loop over tiles of an extent, in which `addresses` are those of the tile: they move by ``pitches`` bytes for
+    each element. No loop where one tile is enough."""
+    if extent <= tile:
+        yield addresses
+        return
+    index, _ = b.open_loop()
+    yield [
+        b.addi(x, b.muli(index, b.const(pitch, i64))) if pitch else x
+        for x, pitch in zip(addresses, pitches, strict=True)
+    ]
+    b.close_loop(b.const(0, i64), b.const(extent, i64), b.const(tile, i64), [], [])
+
+
+def pitch_of(buffer: Buffer) -> int:
+    """The distance of a matrix's rows in elements; of one row it does not matter, if it is long enough."""
+    return max(buffer.strides[-2], buffer.shape[-1])
 
 
 HANDLERS: dict[str, Handler] = {"tt.dot": dot}

@@ -14,12 +14,12 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ..dialects.isa import alu, convert
 from ..dialects.isa.base import like
+from ..dialects.tt.values import int_property, optional_operands
 from ..dialects.tt_enums import ScaleDotElemType
 from .builder import Builder
 from .dot import accumulator, converted, multiply
 from .elementwise import widen
 from .kernel import Handler, KernelLowering
-from .memory_ops import int_property, optional_operands
 from .simple_ops import halves
 from .tiles import Buffer, Elementwise, Tile, row_major, view
 

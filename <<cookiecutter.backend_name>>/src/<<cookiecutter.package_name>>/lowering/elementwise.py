@@ -13,12 +13,10 @@ from typing import Final, NamedTuple
 
 from xdsl.dialects.builtin import (
     BFloat16Type,
-    DenseArrayBase,
     Float16Type,
     Float32Type,
     Float64Type,
     IndexType,
-    IntegerAttr,
     IntegerType,
     StringAttr,
     TensorType,
@@ -31,13 +29,14 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ..dialects.isa import alu, convert
 from ..dialects.isa.base import element_of, like
+from ..dialects.locations import location_of
+from ..dialects.tt.values import integer as int_of
 from ..dialects.tt_enums import CmpFPredicate, CmpIPredicate, PropagateNan, RoundingMode
 from ..dialects.tt_types import PointerType
 from ..errors import UnsupportedOperation
-from ..frontend.locations import location_of
 from .builder import Builder
 from .extern_elementwise import instruction_of, lower_extern
-from .fused import multiply_add_to_odd
+from .half_fma import multiply_add_to_odd
 from .math_ops import MATH_OPS
 
 Values = Sequence[SSAValue]
@@ -159,50 +158,69 @@ def in_float(b: Builder, args: Values, instruction: type[Operation]) -> SSAValue
 def integer(instruction: type[Operation], cost: int = CHEAP) -> Callable[[Operation], Recipe]:
     def compute(b: Builder, args: Values) -> SSAValue:
         if element_of(args[0].type) == i1:
-            return b.emit(ON_PREDICATES[instruction], args, args[0].type)
+            return ON_PREDICATES[instruction](b, args)
         return b.emit(instruction, args, args[0].type)
 
     return lambda op: Recipe(compute, cost)
 
 
-ON_PREDICATES: dict[type[Operation], type[Operation]] = {
-    alu.And: alu.And,
-    alu.Or: alu.Or,
-    alu.Xor: alu.Xor,
-    alu.AddI: alu.Xor,
-    alu.SubI: alu.Xor,
-    alu.MulI: alu.And,
-    alu.MinU: alu.And,
-    alu.MaxU: alu.Or,
-    alu.MinS: alu.Or,  # a true i1 is -1
-    alu.MaxS: alu.And,
+def logical(instruction: type[Operation], *, inverts: bool = False) -> Compute:
+    """A logical instruction on predicates; it `inverts` the second one first."""
+
+    def compute(b: Builder, args: Values) -> SSAValue:
+        left, right = args
+        return b.emit(instruction, [left, invert(b, right) if inverts else right], left.type)
+
+    return compute
+
+
+def invert(b: Builder, predicate: SSAValue) -> SSAValue:
+    return b.emit(alu.Xor, [predicate, b.const(1, predicate.type)], predicate.type)
+
+
+ON_PREDICATES: dict[type[Operation], Compute] = {
+    alu.And: logical(alu.And),
+    alu.Or: logical(alu.Or),
+    alu.Xor: logical(alu.Xor),
+    alu.AddI: logical(alu.Xor),
+    alu.SubI: logical(alu.Xor),
+    alu.MulI: logical(alu.And),
+    alu.MinU: logical(alu.And),
+    alu.MaxU: logical(alu.Or),
+    alu.MinS: logical(alu.Or),  # a true i1 is -1
+    alu.MaxS: logical(alu.And),
+    alu.DivU: logical(alu.Or, inverts=True),  # by 0: all ones
+    alu.DivS: logical(alu.Or, inverts=True),
+    alu.RemU: logical(alu.And, inverts=True),  # by 0: the dividend
+    alu.RemS: logical(alu.And, inverts=True),
+    alu.Shl: logical(alu.And, inverts=True),  # by 1 is by the width
+    alu.ShrU: logical(alu.And, inverts=True),
+    alu.ShrS: lambda b, args: args[0],
+    alu.MulHU: lambda b, args: b.const(0, args[0].type),
 }
-"""Integer instructions on booleans, modulo 2."""
+"""Integer instructions on booleans, which are integers of one bit: as `dialects.isa.alu` says for any width."""
 
 
 def compare_predicates(b: Builder, predicate: int, left: SSAValue, right: SSAValue) -> SSAValue:
     """``arith.cmpi`` on booleans: unsigned, false < true; signed, true (-1) < false."""
 
-    def invert(value: SSAValue) -> SSAValue:
-        return b.emit(alu.Xor, [value, b.const(1, value.type)], value.type)
-
     def less(low: SSAValue, high: SSAValue) -> SSAValue:
-        return b.emit(alu.And, [invert(low), high], low.type)
+        return b.emit(alu.And, [invert(b, low), high], low.type)
 
     different = b.emit(alu.Xor, [left, right], left.type)
     match CmpIPredicate(predicate):
         case CmpIPredicate.NE:
             return different
         case CmpIPredicate.EQ:
-            return invert(different)
+            return invert(b, different)
         case CmpIPredicate.ULT | CmpIPredicate.SGT:
             return less(left, right)
         case CmpIPredicate.UGT | CmpIPredicate.SLT:
             return less(right, left)
         case CmpIPredicate.ULE | CmpIPredicate.SGE:
-            return invert(less(right, left))
+            return invert(b, less(right, left))
         case CmpIPredicate.UGE | CmpIPredicate.SLE:
-            return invert(less(left, right))
+            return invert(b, less(left, right))
 
 
 def floating(instruction: type[Operation], cost: int = CHEAP) -> Callable[[Operation], Recipe]:
@@ -257,18 +275,6 @@ def arith_float_cast(op: Operation) -> Recipe:
     return Recipe(lambda b, args: round_to(b, args[0], element), 2)
 
 
-def int_of(attr: Attribute) -> int:
-    """The number in an IntegerAttr."""
-    assert isinstance(attr, IntegerAttr)
-    return attr.value.data
-
-
-def ints_of(attr: Attribute) -> tuple[int, ...]:
-    """The numbers in an ``array<i32: ...>``."""
-    assert isinstance(attr, DenseArrayBase)
-    return tuple(int(number) for number in attr.get_values())
-
-
 def bitcast(op: Operation) -> Recipe:
     element = register_element(op.results[0].type)
 
@@ -306,17 +312,6 @@ def select(op: Operation) -> Recipe:
     return Recipe(lambda b, args: b.emit(alu.Select, args, args[1].type))
 
 
-def minmax(number: type[Operation], propagating: type[Operation]) -> Callable[[Operation], Recipe]:
-    """``tt.clampf``'s and the front end's choice of NaN handling."""
-
-    def recipe(op: Operation) -> Recipe:
-        attr = op.properties.get("propagateNan")
-        chosen = propagating if attr is not None and int_of(attr) == PropagateNan.ALL else number
-        return Recipe(lambda b, args: in_float(b, args, chosen))
-
-    return recipe
-
-
 def clamp(op: Operation) -> Recipe:
     """min(max(x, low), high); a NaN in x stays where ``propagateNan`` says so, else low wins."""
     attr = op.properties.get("propagateNan")
@@ -331,6 +326,8 @@ def clamp(op: Operation) -> Recipe:
 
 def absolute(op: Operation) -> Recipe:
     def compute(b: Builder, args: Values) -> SSAValue:
+        if element_of(args[0].type) == i1:
+            return args[0]
         zero = b.const(0, args[0].type)
         return b.emit(alu.MaxS, [args[0], b.emit(alu.SubI, [zero, args[0]], args[0].type)], args[0].type)
 
@@ -342,6 +339,8 @@ def ceil_or_floor_div(*, up: bool) -> Callable[[Operation], Recipe]:
 
     def compute(b: Builder, args: Values) -> SSAValue:
         ty = args[0].type
+        if element_of(ty) == i1:
+            return ON_PREDICATES[alu.DivS](b, args)
         quotient = b.emit(alu.DivS, args, ty)
         remainder = b.emit(alu.RemS, args, ty)
         zero = b.const(0, ty)
@@ -385,11 +384,7 @@ def multiply_add(op: Operation) -> Recipe:
     return Recipe(lambda b, args: round_to(b, multiply_add_to_odd(b, args), element), SLOW)
 
 
-def same_value(op: Operation) -> Recipe:
-    return Recipe(lambda b, args: args[0], 0)
-
-
-ELEMENTWISE: dict[str, Callable[[Operation], Recipe]] = {
+OWN_RECIPES: Final[dict[str, Callable[[Operation], Recipe]]] = {
     "arith.addi": integer(alu.AddI),
     "arith.subi": integer(alu.SubI),
     "arith.muli": integer(alu.MulI),
@@ -442,11 +437,17 @@ ELEMENTWISE: dict[str, Callable[[Operation], Recipe]] = {
     "tt.int_to_ptr": bitcast,
     "tt.ptr_to_int": bitcast,
     "tt.extern_elementwise": extern,
-    **{name: floating(instruction, cost_of(instruction)) for name, instruction in MATH_OPS.items()},
     "math.absf": floating(alu.AbsF),
     "math.fma": multiply_add,
 }
-"""Every elementwise operation of Triton IR. To support another one, add its line here."""
+"""Operations, each with a recipe. To support another one, add its line here."""
+
+ELEMENTWISE: Final = OWN_RECIPES | {
+    name: floating(instruction, cost_of(instruction))
+    for name, instruction in MATH_OPS.items()
+    if name not in OWN_RECIPES
+}
+"""Every elementwise operation of Triton IR."""
 
 
 def recipe_of(op: Operation) -> Recipe:

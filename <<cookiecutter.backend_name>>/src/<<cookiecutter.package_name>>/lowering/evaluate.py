@@ -16,10 +16,11 @@ from xdsl.ir import Attribute, SSAValue
 from ..dialects.isa import alu, convert, memory
 from ..dialects.isa.addresses import distance
 from ..dialects.isa.base import element_of, lanes_of, vector
+from ..dialects.locations import LOC, SourceLoc
+from ..dialects.tt.values import integer
 from ..dialects.tt_enums import CmpIPredicate
-from ..frontend.locations import LOC, SourceLoc
 from .builder import Builder
-from .elementwise import byte_width, int_of
+from .elementwise import byte_width
 from .lookahead import FARTHEST, Lookahead
 from .tiles import (
     Buffer,
@@ -386,7 +387,7 @@ def comparison_of(tile: Tile) -> tuple[CmpIPredicate, Tile, Tile] | None:
     low, high = source.operands
     if dims is not None:
         low, high = view(low, tile.shape, dims), view(high, tile.shape, dims)
-    return CmpIPredicate(int_of(source.source.properties["predicate"])), low, high
+    return CmpIPredicate(integer(source.source.properties["predicate"])), low, high
 
 
 def depends_on(tile: Tile, dim: int) -> bool:

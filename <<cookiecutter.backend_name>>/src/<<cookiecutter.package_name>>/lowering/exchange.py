@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 from xdsl.ir import Operation, SSAValue
 
+from ..dialects.tt.values import int_property
+from ..dialects.uses import only_user
 from .elementwise import byte_width, register_element, shape_of
 from .kernel import KernelLowering
-from .memory_ops import int_property
 from .tiles import Buffer, is_integer
 
 
@@ -28,7 +29,7 @@ class Exchange(NamedTuple):
 
 
 def exchange_of(reduce: Operation) -> Exchange | None:
-    """What a reduction, what uses it, and so on compute together, if that is an exchange."""
+    """The exchange that a reduction and the users of its result compute together; else None."""
     source = reduce.operands[0]
     shape = shape_of(source.type)
     axis = int_property(reduce, "axis")
@@ -36,9 +37,9 @@ def exchange_of(reduce: Operation) -> Exchange | None:
         return None
     if not is_integer(register_element(source.type)) or not combines_by_xor(reduce):
         return None
-    expand = only_user(reduce, "tt.expand_dims")
-    broadcast = expand and only_user(expand, "tt.broadcast")
-    xor = broadcast and only_user(broadcast, "arith.xori")
+    expand = followed_by(reduce, "tt.expand_dims")
+    broadcast = expand and followed_by(expand, "tt.broadcast")
+    xor = broadcast and followed_by(broadcast, "arith.xori")
     if expand is None or broadcast is None or xor is None or int_property(expand, "axis") != axis:
         return None
     if {*xor.operands} != {source, broadcast.results[0]}:
@@ -55,10 +56,9 @@ def combines_by_xor(reduce: Operation) -> bool:
     )
 
 
-def only_user(op: Operation, name: str) -> Operation | None:
+def followed_by(op: Operation, name: str) -> Operation | None:
     """The operation that uses the result of `op`, if it is the only one, in the same block, and called `name`."""
-    uses = list(op.results[0].uses)
-    user = uses[0].operation if len(uses) == 1 else None
+    user = only_user(op.results[0])
     return user if user is not None and user.name == name and user.parent is op.parent else None
 
 

@@ -332,7 +332,7 @@ class Unwrapping:
     def __call__(self, tile: Tile) -> Tile:
         known = self._done.get(id(tile))
         if known is None:
-            # What is kept stays kept, but for index tiles, which are better linear than stored.
+            # What is kept stays kept, except index tiles, which are better linear than stored.
             kept = isinstance(tile, Node) and tile.buffer is not None
             if kept and (isinstance(tile, Loaded) or not is_integer(tile.element)):
                 known = tile

@@ -8,25 +8,38 @@ from xdsl.dialects.builtin import ArrayAttr, IntAttr, StringAttr, TensorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ..dialects.isa import memory
+from ..dialects.locations import LOC, SourceLoc, location_of
+from ..dialects.tt_enums import InputPrecision
 from ..errors import UnsupportedOperation
-from ..frontend.locations import LOC, SourceLoc, location_of
 from .builder import Builder
 from .elementwise import register_element, shape_of
 from .evaluate import from_memory, memory_element
+from .families import file_for
 from .liveness import Liveness
 from .scheduler import Scheduler
 from .scratch import Scratch
-from .tiles import Buffer, Tile, Uniform, is_row_major
+from .tiles import Buffer, Tile, Uniform, is_matrix, is_row_major
 
 Handler = Callable[["KernelLowering", Operation], None]
+
+ACCUMULATOR = 2
+"""The operand of ``tt.dot`` that products are added to."""
 
 
 class KernelLowering:
     """Maps the values of a Triton function to scalars of the ISA or to tiles, operation by operation."""
 
-    def __init__(self, body: Block, handlers: dict[str, Handler], threads: int) -> None:
+    def __init__(
+        self,
+        body: Block,
+        handlers: dict[str, Handler],
+        threads: int,
+        dot_precision: InputPrecision = InputPrecision.IEEE,
+    ) -> None:
         self.threads = threads
         """How many threads of a GPU a program stands for: what is printed once a thread is printed as often here."""
+        self.dot_precision = dot_precision
+        """That of products which the kernel gives none."""
         self.b = Builder(body)
         self.scratch = Scratch()
         self.liveness = Liveness()
@@ -88,7 +101,9 @@ class KernelLowering:
 
     def allocate(self, value: SSAValue) -> Buffer:
         """A buffer that holds `value`, a tensor or a scalar."""
-        return self.scratch.allocate(shape_of(value.type) or (), register_element(value.type), owner=value)
+        shape, element = shape_of(value.type) or (), register_element(value.type)
+        matrix = any(use.operation.name == "tt.dot" and use.index == ACCUMULATOR for use in value.uses)
+        return self.scratch.allocate(shape, element, owner=value, matrix=matrix)
 
     def dense(self, value: SSAValue) -> Buffer:
         """The tensor `value` in the scratchpad, row major."""
@@ -103,6 +118,15 @@ class KernelLowering:
         self.scheduler.write([(buffer, copy)])
         return copy
 
+    def matrix_tile(self, tile: Tile) -> Buffer:
+        """`tile` in the scratchpad for the matrix unit: like a dense one, but rows may be set apart."""
+        buffer = self.scheduler.materialise(tile, matrix=True)
+        if is_matrix(buffer):
+            return buffer
+        copy = self.scratch.allocate(tile.shape, tile.element, matrix=True)
+        self.scheduler.write([(buffer, copy)])
+        return copy
+
     def consume(self, op: Operation) -> None:
         """`op`, which its handler lowers next, is the last to need its operands: what runs before it runs now.
 
@@ -114,7 +138,7 @@ class KernelLowering:
     # --- operations ---------------------------------------------------------------------------------------------
 
     def lower_ops(self, ops: Iterable[Operation]) -> None:
-        """Lowers the operations of a block, but for its terminator, in order."""
+        """Lowers the operations of a block, except its terminator, in order."""
         for op in ops:
             if op in self.lowered:
                 continue
@@ -130,9 +154,11 @@ class KernelLowering:
         self.b.location = location if isinstance(location, SourceLoc) else None
 
     def unsupported(
-        self, op: Operation, message: str, add_support_in: str = "lowering/lower.py"
+        self, op: Operation, message: str, add_support_in: str | None = None
     ) -> UnsupportedOperation:
-        return UnsupportedOperation(message, location=location_of(op), add_support_in=add_support_in)
+        """The error of an operation; `add_support_in` is by default the file where its like are lowered."""
+        where = add_support_in or file_for(op.name)
+        return UnsupportedOperation(message, location=location_of(op), add_support_in=where)
 
     def add_trap(self, kind: str, message: str, op: Operation) -> int:
         """A trap code, from 1 on, for the launcher to report."""

@@ -83,7 +83,7 @@ class Lookahead:
 def leaves(value: SSAValue) -> set[SSAValue]:
     """What a register is computed from, so that it moves on when they do; constants left out.
 
-    A remainder is none of that: what is addressed by one comes around again, and is in a cache already.
+    A remainder does not count: what is addressed by one comes around again, and is in a cache already.
     """
     found: set[SSAValue] = set()
     seen: set[SSAValue] = set()

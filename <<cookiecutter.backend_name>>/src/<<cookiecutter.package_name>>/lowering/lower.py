@@ -18,8 +18,10 @@ from xdsl.ir import Block, Operation, Region
 
 from ..dialects.isa import control
 from ..dialects.isa.printing import InstructionModule
+from ..dialects.locations import location_of
+from ..dialects.tt_enums import InputPrecision
 from ..errors import UnsupportedOperation
-from ..frontend.locations import location_of
+from ..tables import merged
 from ..target import SCRATCHPAD_BYTES, SCRATCHPAD_OVERFLOWS
 from . import (
     block_functions,
@@ -27,6 +29,7 @@ from . import (
     debug_ops,
     dot,
     dot_scaled,
+    inline_assembly,
     memory_ops,
     reduce_ops,
     simple_ops,
@@ -36,20 +39,22 @@ from .cleanup import remove_unused
 from .elementwise import register_element
 from .inline import inline_calls
 from .kernel import Handler, KernelLowering
-from .order import op_list
+from .op_order import op_list
 from .unstructured import lower_blocks
 
-HANDLERS: dict[str, Handler] = {
-    **simple_ops.HANDLERS,
-    **block_functions.HANDLERS,
-    **memory_ops.HANDLERS,
-    **reduce_ops.HANDLERS,
-    **dot.HANDLERS,
-    **control_flow.HANDLERS,
-    **debug_ops.HANDLERS,
-    **dot_scaled.HANDLERS,
-    **unstructured.HANDLERS,
-}
+HANDLERS: dict[str, Handler] = merged(
+    "a handler",
+    simple_ops.HANDLERS,
+    block_functions.HANDLERS,
+    memory_ops.HANDLERS,
+    reduce_ops.HANDLERS,
+    dot.HANDLERS,
+    control_flow.HANDLERS,
+    debug_ops.HANDLERS,
+    dot_scaled.HANDLERS,
+    inline_assembly.HANDLERS,
+    unstructured.HANDLERS,
+)
 """Operation name -> handler. To support an operation, add it to the table of the file it belongs in."""
 
 
@@ -61,6 +66,9 @@ class LoweringOptions(Protocol):
 
     @property
     def warp_size(self) -> int: ...
+
+    @property
+    def default_dot_input_precision(self) -> str: ...
 
 
 def lower_module(module: ModuleOp, options: LoweringOptions) -> ModuleOp:
@@ -76,7 +84,8 @@ def lower_module(module: ModuleOp, options: LoweringOptions) -> ModuleOp:
         )
     with deep_recursion:
         inline_calls(kernels[0], functions)
-        lowered = lower_kernel(kernels[0], options.num_warps * options.warp_size)
+        precision = InputPrecision[options.default_dot_input_precision.upper()]
+        lowered = lower_kernel(kernels[0], options.num_warps * options.warp_size, precision)
     return InstructionModule([lowered])
 
 
@@ -91,7 +100,7 @@ def is_public(function: Operation) -> bool:
     return not isinstance(visibility, StringAttr) or visibility.data == "public"
 
 
-def lower_kernel(function: Operation, threads: int) -> control.Kernel:
+def lower_kernel(function: Operation, threads: int, dot_precision: InputPrecision) -> control.Kernel:
     source = function.regions[0]
     entry = source.blocks[0]
     types = [register_element(arg.type) for arg in entry.args]
@@ -99,7 +108,7 @@ def lower_kernel(function: Operation, threads: int) -> control.Kernel:
         if isinstance(arg.type, TensorType):
             raise UnsupportedOperation(f"kernel argument of type {arg.type}", location=location_of(function))
     body = Block(arg_types=types)
-    k = KernelLowering(body, HANDLERS, threads)
+    k = KernelLowering(body, HANDLERS, threads, dot_precision)
     for arg, register in zip(entry.args, body.args, strict=True):
         k.set_scalar(arg, register)
     region = Region(body)

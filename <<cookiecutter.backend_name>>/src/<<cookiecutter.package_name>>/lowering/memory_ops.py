@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IntegerAttr, i1, i64
+from xdsl.dialects.builtin import i1, i64
 from xdsl.ir import Operation, SSAValue
 
 from ..dialects.isa import control, memory
+from ..dialects.tt.values import int_property, optional_operands
 from ..dialects.tt_enums import MemSemantic, RMWOp
-from .elementwise import ints_of, register_element, shape_of
+from .elementwise import register_element, shape_of
 from .evaluate import Evaluator, from_memory, memory_element, to_memory
 from .kernel import Handler, KernelLowering
 from .roots import AtomicUpdate, Store, atomic
@@ -172,19 +173,6 @@ def barrier(k: KernelLowering, op: Operation) -> None:
     """All accesses before it happen before all after it."""
     k.scheduler.settle_loads()
     k.b.effect(control.Fence, [])
-
-
-def optional_operands(op: Operation, count: int) -> list[SSAValue | None]:
-    """The operands of an op with optional ones, by its ``operandSegmentSizes``."""
-    sizes = ints_of(op.properties["operandSegmentSizes"])
-    operands = iter(op.operands)
-    return [next(operands) if size else None for size in sizes[:count]]
-
-
-def int_property(op: Operation, name: str) -> int:
-    attr = op.properties[name]
-    assert isinstance(attr, IntegerAttr)
-    return attr.value.data
 
 
 HANDLERS: dict[str, Handler] = {

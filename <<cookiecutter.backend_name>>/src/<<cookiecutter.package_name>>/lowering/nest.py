@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import prod
+from typing import Final
 
 from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from ..dialects.isa import alu
-from ..frontend.locations import LOC, SourceLoc
-from ..target import VECTOR_LANES
+from ..dialects.locations import LOC, SourceLoc
+from ..target import REGISTER_GROUP, VECTOR_LANES
 from .builder import Builder
 from .elementwise import LONG, byte_width
 from .evaluate import Evaluator, Index, Lanes, depends_on
@@ -23,8 +24,9 @@ from .roots import Finish, Reduction, Root, Store
 from .tiles import Buffer, DimMap, Elementwise, Linear, Loaded, Node, Shape, Stride, Tile, View
 from .transposition import emit_turned, turned_keep
 
-REGISTER_GROUP = 4
-"""Vector registers that one instruction may work on: enough to hide latencies in short loop bodies."""
+GROUPS: Final = ((12, REGISTER_GROUP), (30, min(2, REGISTER_GROUP)))
+"""Nodes of a loop body -> vector registers that one instruction works on in it. Short bodies hide latencies with long
+groups; long ones would run out of registers."""
 
 
 @dataclass(slots=True)
@@ -167,7 +169,7 @@ def make_plan(shape: Shape, contents: Contents, axis: int | None) -> Plan:
         score[dim] += weight * min(shape[dim], VECTOR_LANES)
     # Ties go to the larger of the later dimensions.
     vector_dim = max(range(rank), key=lambda d: (score[d], min(shape[d], VECTOR_LANES), d), default=0)
-    group = REGISTER_GROUP if contents.nodes <= 12 else 2 if contents.nodes <= 30 else 1
+    group = next((group for most, group in GROUPS if contents.nodes <= most), 1)
     wanted = max(1, VECTOR_LANES * group * 4 // contents.widest)
     lanes: list[Lanes] = [None] * rank
     steps = [1] * rank

@@ -8,13 +8,13 @@ from xdsl.dialects.builtin import i1, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ..dialects.isa import alu, memory
+from ..dialects.tt.values import int_property
 from .builder import Builder
 from .combine import Combine
 from .elementwise import byte_width, register_element, shape_of
 from .evaluate import Evaluator, Index
 from .exchange import exchange_of, lower_exchange
 from .kernel import Handler, KernelLowering
-from .memory_ops import int_property
 from .roots import Reduction
 from .scan import scan
 from .tiles import Elementwise, Linear, Loaded, Tile, Uniform

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation, SSAValue
 
+from ..dialects.tt.values import int_property
 from ..target import VECTOR_LANES
 from .combine import Combine
 from .elementwise import byte_width
 from .evaluate import Evaluator, Index, Lanes
 from .kernel import KernelLowering
-from .memory_ops import int_property
 from .nest import Contents, make_plan
 from .tiles import Buffer
 

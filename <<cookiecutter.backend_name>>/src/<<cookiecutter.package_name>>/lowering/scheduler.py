@@ -67,15 +67,17 @@ class Scheduler:
                 self.liveness.finish(root.source)
             self._emit(group)
 
-    def materialise(self, tile: Tile, *, order: tuple[int, ...] | None = None) -> Buffer:
-        """The buffer that holds `tile`, made now if there is none (dense, in the layout `order` asks for)."""
+    def materialise(
+        self, tile: Tile, *, order: tuple[int, ...] | None = None, matrix: bool = False
+    ) -> Buffer:
+        """The buffer that holds `tile`, made now if there is none (as `Scratch.allocate` does)."""
         self.flush()
         home = tile.buffer if isinstance(tile, Node) else tile
         if isinstance(tile, View) and isinstance(tile.source, Node) and tile.source.buffer is not None:
             home = view(tile.source.buffer, tile.shape, tile.dims)
         if isinstance(home, Buffer):
             return home
-        keep = self._keep(tile, order)
+        keep = self._keep(tile, order, matrix=matrix)
         if isinstance(tile, Node):
             self.liveness.finish_value(tile.value)
         self._emit([keep])
@@ -254,10 +256,10 @@ class Scheduler:
                     self.liveness.finish_value(root.tile.value)
                 self._emit(keeps)
 
-    def _keep(self, tile: Tile, order: tuple[int, ...] | None) -> Keep:
+    def _keep(self, tile: Tile, order: tuple[int, ...] | None, *, matrix: bool = False) -> Keep:
         owner = tile.value if isinstance(tile, Node) else None
         source = owner.owner if owner is not None and isinstance(owner.owner, Operation) else None
-        buffer = self.scratch.allocate(tile.shape, tile.element, order=order, owner=owner)
+        buffer = self.scratch.allocate(tile.shape, tile.element, order=order, owner=owner, matrix=matrix)
         return Keep(tile.shape, source, tile, buffer)
 
     def _emit_nest(self, roots: Sequence[Root]) -> None:

@@ -9,12 +9,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from math import prod
 
 from xdsl.dialects import scf
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ..dialects.isa import control, matrix, memory
+from ..dialects.isa import control, memory
+from ..dialects.isa.addresses import accesses_through
+from .aliasing import extent
 from .elementwise import byte_width
 from .tiles import Buffer, Shape, row_major
 
@@ -26,12 +27,8 @@ SKEW = 5 * ALIGNMENT
 """Buffers as long as pages are set apart by this. Without it, the same element of each buffer, and of rows in device
 memory that are as long, would be in the same set of a first-level cache of eight or twelve ways."""
 
-ACCESSES = tuple(
-    op
-    for family in (memory, matrix)
-    for op in vars(family).values()
-    if isinstance(op, type) and issubclass(op, Operation) and op.__module__ == family.__name__
-)
+LONG_ROW = 512
+"""Bytes. Rows of a multiple of it are set apart: 16 of them would share eight or fewer of the usual 64 sets."""
 
 
 class Scratch:
@@ -49,17 +46,22 @@ class Scratch:
         *,
         order: tuple[int, ...] | None = None,
         owner: SSAValue | None = None,
+        matrix: bool = False,
     ) -> Buffer:
-        """A dense buffer; `order` lists the dimensions from slowest to fastest (default: row major)."""
-        strides = row_major(shape)
+        """A dense buffer; `order` lists the dimensions from slowest to fastest (default: row major).
+
+        Of a `matrix`, which is accessed a few columns at a time, rows may be set apart.
+        """
+        strides = matrix_strides(shape, byte_width(element)) if matrix else row_major(shape)
         if order is not None:
             packed = row_major([shape[d] for d in order])
             strides = tuple(packed[order.index(d)] for d in range(len(shape)))
         offset = self.top
         self.offsets.append(offset)
-        size = aligned(byte_width(element) * prod(shape))
+        buffer = Buffer(shape, element, offset, strides, owner)
+        size = aligned(extent(buffer)[1] - offset)
         self.top += size + SKEW if size % PAGE == 0 else size
-        return Buffer(shape, element, offset, strides, owner)
+        return buffer
 
     def share_memory(self, kernel: control.Kernel) -> int:
         """Moves buffers that are never needed at the same time to the same addresses; gives the bytes needed in all."""
@@ -91,6 +93,17 @@ class Scratch:
         return needed
 
 
+def matrix_strides(shape: Shape, size: int) -> tuple[int, ...]:
+    """Strides in elements of `size` bytes of a row-major matrix, or of several, that the first-level cache takes well.
+
+    Rows as long as a large power of two lie in few of its sets, and a column of 16 of them does not stay there.
+    """
+    if len(shape) < 2 or shape[-1] * size % LONG_ROW:
+        return row_major(shape)
+    pitch = shape[-1] + ALIGNMENT // size
+    return (*(outer * pitch for outer in row_major(shape[:-1])), 1)
+
+
 def aligned(size: int) -> int:
     return (size + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
 
@@ -111,7 +124,7 @@ class Lifetimes:
         self.addresses: list[memory.ScratchAddress] = []
         self._position: dict[Operation, int] = {}
         self._end: dict[Operation, int] = {}
-        """The position behind what is inside of an operation: that of the next one."""
+        """The position after everything inside an operation: that of the next one."""
         self._count = 0
         for block in kernel.body.blocks:
             self._number(block)
@@ -162,22 +175,3 @@ class Lifetimes:
             if isinstance(parent, scf.ForOp | scf.WhileOp):
                 yield parent
             parent = parent.parent_op()
-
-
-def accesses_through(address: Operation) -> list[Operation]:
-    """The loads, stores and matrix instructions that use `address` or an address computed from it."""
-    found: list[Operation] = []
-    todo = [address]
-    seen = {address}
-    while todo:
-        for result in todo.pop().results:
-            for use in result.uses:
-                op = use.operation
-                if op in seen:
-                    continue
-                seen.add(op)
-                if isinstance(op, ACCESSES):
-                    found.append(op)
-                else:
-                    todo.append(op)
-    return found

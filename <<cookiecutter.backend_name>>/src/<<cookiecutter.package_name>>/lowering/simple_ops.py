@@ -9,7 +9,8 @@ from xdsl.ir import Operation, SSAValue
 
 from ..dialects.isa import control, memory
 from ..dialects.tt import constant_value
-from .elementwise import ELEMENTWISE, byte_width, ints_of, register_element, shape_of
+from ..dialects.tt.values import integers
+from .elementwise import ELEMENTWISE, byte_width, register_element, shape_of
 from .evaluate import to_memory
 from .fold import elementwise_tile, scalar_of
 from .kernel import Handler, KernelLowering
@@ -102,7 +103,7 @@ def broadcast(k: KernelLowering, op: Operation) -> None:
 def transpose(k: KernelLowering, op: Operation) -> None:
     shape = shape_of(op.results[0].type)
     assert shape is not None
-    order = ints_of(op.properties["order"])
+    order = integers(op.properties["order"])
     dims = tuple(order.index(s) for s in range(len(shape)))
     k.set_tile(op.results[0], view(k.tile(op.operands[0]), shape, dims))
 
@@ -191,7 +192,8 @@ def no_effect(k: KernelLowering, op: Operation) -> None:
 
 
 HANDLERS: dict[str, Handler] = {
-    **dict.fromkeys(ELEMENTWISE, elementwise),
+    # Calls of functions are told apart in `block_functions`.
+    **dict.fromkeys((name for name in ELEMENTWISE if name != "tt.extern_elementwise"), elementwise),
     "tt.addptr": elementwise,
     "arith.constant": constant,
     "ub.poison": poison,

@@ -145,6 +145,21 @@ def is_row_major(buffer: Buffer) -> bool:
     return all(n == 1 or s == t for n, s, t in zip(buffer.shape, buffer.strides, dense, strict=True))
 
 
+def is_matrix(buffer: Buffer) -> bool:
+    """Whether a buffer's rows are dense, in ascending order, equally far apart and without overlap."""
+    if len(buffer.shape) < 2:
+        return is_row_major(buffer)
+    *outer, length = buffer.shape
+    *steps, step = buffer.strides
+    pitch = steps[-1] if outer[-1] > 1 else max(steps[-1], length)
+    dense = row_major(outer)
+    return (
+        (length == 1 or step == 1)
+        and pitch >= length
+        and all(n == 1 or s == pitch * d for n, s, d in zip(outer, steps, dense, strict=True))
+    )
+
+
 def is_integer(element: Attribute) -> bool:
     """Whether `Linear` describes such elements: integers wider than a predicate, and addresses."""
     return isinstance(element, IntegerType) and element.width.data > 1

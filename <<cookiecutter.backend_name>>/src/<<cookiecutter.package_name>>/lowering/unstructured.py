@@ -8,12 +8,12 @@ from xdsl.dialects import cf, scf
 from xdsl.dialects.builtin import TensorType, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from ..dialects.tt.values import int_property
 from .control_flow import bind, enter_regions, homes_of, is_tensor, leave, scalars_of, write_back
 from .elementwise import register_element
 from .evaluate import Evaluator, Index
 from .kernel import Handler, KernelLowering
-from .memory_ops import int_property
-from .order import op_list
+from .op_order import op_list
 from .tiles import Buffer, row_major
 
 Exit = Callable[[Operation], object]

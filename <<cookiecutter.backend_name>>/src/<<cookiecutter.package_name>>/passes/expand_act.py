@@ -12,10 +12,10 @@ from typing import Final
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
-from ..dialects.formula import Formula, Rule
 from ..dialects.isa import alu, control
 from ..dialects.walk import operations_in
-from .expansion import Before, Constants
+from ..formulas.formula import Formula, Rule
+from .expansion import Constants, InsertionPoint
 from .registry import register_pass
 
 LEAST_ARGUMENT: Final = -1024.0
@@ -101,7 +101,7 @@ def expand_act(module: ModuleOp, options: object = None) -> None:
         if found:
             constants = Constants(kernel.body.blocks[0])
             for op in found:
-                f = Formula(Before(op, constants))
+                f = Formula(InsertionPoint(op, constants))
                 argument = f(alu.Fma, op.source, op.scale, op.bias)
                 op.result.replace_all_uses_with(FORMULAS[op.kind.data](f, argument))
                 block = op.parent

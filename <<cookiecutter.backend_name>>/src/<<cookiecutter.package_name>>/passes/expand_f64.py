@@ -1,9 +1,9 @@
 """Expands f64 for a vector unit without it (``VECTOR_TYPES``): its registers become ones of i64 with the bits.
 
-Arithmetic, comparisons and conversions become the integer formulas of ``soft_f64.py``, whoever asked for them: a kernel
-in fp64, or a formula for f32 that needs more digits. What only moves numbers stays the same instruction. A call of the
-math library (`alu.MathCall`) stays a call, of the library's function that takes bits (`alu.BITS_CALL`). What has no
-expansion is refused.
+Arithmetic, comparisons and conversions become the integer formulas of ``formulas/soft_f64.py``, whoever asked for them:
+a kernel in fp64, or a formula for f32 that needs more digits. What only moves numbers stays the same instruction. A
+call of the math library (`alu.MathCall`) stays a call, of the library's function that takes bits (`alu.BITS_CALL`).
+What has no expansion is refused.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from xdsl.dialects.builtin import FloatAttr, FunctionType, ModuleOp, f32, f64, i
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
-from ..dialects.formula import Formula
 from ..dialects.isa import alu, control, convert, lanes, memory
 from ..dialects.isa.base import element_of, like
+from ..dialects.locations import location_of
 from ..errors import UnsupportedOperation
-from ..frontend.locations import location_of
+from ..formulas import soft_f64
+from ..formulas.formula import Formula
 from ..target import VECTOR_TYPES
-from . import soft_f64
-from .expansion import Before, Constants
+from .expansion import Constants, InsertionPoint
 from .registry import register_pass
 
 Expansion = Callable[[Formula, Any, Attribute], SSAValue]
@@ -164,7 +164,7 @@ def _expand_kernel(kernel: control.Kernel) -> None:
     kernel.properties["function_type"] = FunctionType.from_lists(types, [])
     constants = Constants(kernel.body.blocks[0])
     for op, was in found:
-        value = EXPANSIONS[type(op)](Formula(Before(op, constants)), op, was)
+        value = EXPANSIONS[type(op)](Formula(InsertionPoint(op, constants)), op, was)
         op.results[0].replace_all_uses_with(value)
         block = op.parent
         assert block is not None

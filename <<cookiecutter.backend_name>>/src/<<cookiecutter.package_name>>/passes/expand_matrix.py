@@ -12,13 +12,13 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import IntegerType, ModuleOp, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from ..dialects.formula import Formula
 from ..dialects.isa import alu, control, convert, lanes, matrix, memory
 from ..dialects.isa.base import element_of, like, vector
 from ..dialects.isa.checks import bits_of
 from ..dialects.walk import operations_in
+from ..formulas.formula import Formula
 from ..target import VECTOR_LANES
-from .expansion import Before, Constants
+from .expansion import Constants, InsertionPoint
 from .registry import register_pass
 
 WIDENING: Final[dict[tuple[str, str], type[Operation]]] = {
@@ -52,7 +52,7 @@ def expand(op: matrix.Mma, constants: Constants) -> None:
     block = op.parent
     assert block is not None
     rows, columns = op.m.value.data, op.n.value.data
-    most_rows, _, _ = matrix.VECTOR_TILE
+    most_rows, _ = matrix.VECTOR_TILE
     most_columns = 2 * lanes_of_register(op.acc_type)
     for column in range(0, columns, most_columns):
         for row in range(0, rows, most_rows):
@@ -79,7 +79,7 @@ class _Block:
 
     def emit(self) -> None:
         op = self.op
-        sink = Before(op, self.constants)
+        sink = InsertionPoint(op, self.constants)
         places = [
             (self._at(sink, op.acc, row * op.ldc.value.data + column, op.acc_type), register)
             for row in self.rows
@@ -88,7 +88,7 @@ class _Block:
         types = [register for _, register in places]
         sums = [sink.emit(memory.Load, [place], register) for place, register in places]
         body = Block(arg_types=[i64, *types])
-        totals = self._step(Before(op, self.constants, body), body.args[0], list(body.args[1:]))
+        totals = self._step(InsertionPoint(op, self.constants, body), body.args[0], list(body.args[1:]))
         body.add_op(scf.YieldOp(*totals))
         bounds = [sink.const(number, i64) for number in (0, op.k.value.data, 1)]
         loop = scf.ForOp.create(operands=[*bounds, *sums], result_types=types, regions=[Region(body)])
@@ -96,7 +96,7 @@ class _Block:
         for (place, _), total in zip(places, loop.results, strict=True):
             sink.insert(memory.Store.create(operands=[total, place]))
 
-    def _step(self, sink: Before, k: SSAValue, sums: list[SSAValue]) -> list[SSAValue]:
+    def _step(self, sink: InsertionPoint, k: SSAValue, sums: list[SSAValue]) -> list[SSAValue]:
         """One step of k: the new sums, by rows."""
         op, f = self.op, Formula(sink)
         size = bits_of(op.operand_type) // 8
@@ -113,12 +113,12 @@ class _Block:
                 totals.append(multiply_add(f, spread, factor, sums[len(totals)]))
         return totals
 
-    def _at(self, sink: Before, base: SSAValue, elements: int, ty: Attribute) -> SSAValue:
-        """The address so many elements behind `base`."""
+    def _at(self, sink: InsertionPoint, base: SSAValue, elements: int, ty: Attribute) -> SSAValue:
+        """The address that many elements past `base`."""
         return Formula(sink)(alu.AddI, base, elements * bits_of(ty) // 8) if elements else base
 
-    def _operand(self, sink: Before, base: SSAValue, elements: int, register: Attribute) -> SSAValue:
-        """Elements of A or B, so many behind `base`, in the accumulator's format; `register` is their register."""
+    def _operand(self, sink: InsertionPoint, base: SSAValue, elements: int, register: Attribute) -> SSAValue:
+        """Elements of A or B, that many past `base`, in the accumulator's format; `register` is their register."""
         narrow, wide = self.op.operand_type, self.op.acc_type
         address = self._at(sink, base, elements, narrow)
         value = sink.emit(memory.Load, [address], like(register, narrow))

@@ -1,7 +1,7 @@
 """Expands special functions that the target lacks (``SPECIAL_FUNCTIONS``), and calls of the math library.
 
-f32 becomes plain arithmetic: the instructions by ``special_f32.py``, calls (`alu.MathCall`) by ``library_f32.py`` and
-``library_wide.py``. f64 becomes, or stays, a call, lane by lane. The tables are here rather than in the lowering,
+f32 becomes plain arithmetic: the instructions by ``f32_special.py``, calls (`alu.MathCall`) by ``f32_library.py`` and
+``f32_through_f64.py``. f64 becomes, or stays, a call, lane by lane. The tables are here rather than in the lowering,
 so that up to this pass a function is one instruction, whoever asks for it: libdevice, an operator, or another formula.
 """
 
@@ -14,34 +14,35 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ..dialects.formula import F32, F64, Formula, Rule
 from ..dialects.isa import alu, control
 from ..dialects.isa.base import element_of
+from ..dialects.locations import location_of
 from ..dialects.walk import operations_in
 from ..errors import UnsupportedOperation
-from ..frontend.locations import location_of
+from ..formulas import f32_library, f32_special, f32_through_f64
+from ..formulas.f32_common import TRIG_LIMIT
+from ..formulas.formula import F32, F64, Formula, Rule
+from ..machine import TARGET, Machine, machine_of
 from ..target import SPECIAL_FUNCTIONS, VECTOR_TYPES
-from . import library_f32, library_wide, special_f32
-from .expansion import Before, Constants
-from .parts_f32 import TRIG_LIMIT
+from .expansion import Constants, InsertionPoint
 from .registry import register_pass
 
 FORMULAS: Final[dict[type[Operation], Rule]] = {
-    alu.Exp: special_f32.exp,
-    alu.Exp2: special_f32.exp2,
-    alu.Log: special_f32.log,
-    alu.Log2: special_f32.log2,
-    alu.Tanh: special_f32.tanh,
-    alu.Erf: special_f32.erf,
-    alu.Sin: special_f32.sin_core,
-    alu.Cos: special_f32.cos_core,
-    alu.RemF: library_wide.fmod_core,
+    alu.Exp: f32_special.exp,
+    alu.Exp2: f32_special.exp2,
+    alu.Log: f32_special.log,
+    alu.Log2: f32_special.log2,
+    alu.Tanh: f32_special.tanh,
+    alu.Erf: f32_special.erf,
+    alu.Sin: f32_special.sin_core,
+    alu.Cos: f32_special.cos_core,
+    alu.RemF: f32_through_f64.fmod_core,
 }
 """How an instruction is computed in f32."""
 
 ROOTS: Final[dict[type[Operation], Rule]] = {
-    alu.Rsqrt: special_f32.rsqrt,
-    alu.Sqrt: special_f32.sqrt,
+    alu.Rsqrt: f32_special.rsqrt,
+    alu.Sqrt: f32_special.sqrt,
 }
 """The same for those that other formulas contain."""
 
@@ -51,25 +52,25 @@ MISSING: Final = frozenset(
 """The instructions that the target lacks."""
 
 LIBRARY: Final[dict[str, Rule]] = {
-    "acos": library_f32.acos,
-    "acosh": library_wide.acosh,
-    "asin": library_f32.asin,
-    "asinh": library_wide.asinh,
-    "atan": library_f32.atan,
-    "atan2": library_f32.atan2,
-    "atanh": library_wide.atanh,
-    "cbrt": library_f32.cbrt,
-    "cosh": library_f32.cosh,
-    "erfc": library_wide.erfc,
-    "exp10": library_f32.exp10,
-    "expm1": library_f32.expm1,
-    "hypot": library_wide.hypot,
-    "log10": library_f32.log10,
-    "log1p": library_f32.log1p,
-    "pow": library_wide.power,
-    "remainder": library_wide.remainder_core,
-    "sinh": library_f32.sinh,
-    "tan": library_f32.tan_core,
+    "acos": f32_library.acos,
+    "acosh": f32_through_f64.acosh,
+    "asin": f32_library.asin,
+    "asinh": f32_through_f64.asinh,
+    "atan": f32_library.atan,
+    "atan2": f32_library.atan2,
+    "atanh": f32_through_f64.atanh,
+    "cbrt": f32_library.cbrt,
+    "cosh": f32_library.cosh,
+    "erfc": f32_through_f64.erfc,
+    "exp10": f32_library.exp10,
+    "expm1": f32_library.expm1,
+    "hypot": f32_through_f64.hypot,
+    "log10": f32_library.log10,
+    "log1p": f32_library.log1p,
+    "pow": f32_through_f64.power,
+    "remainder": f32_through_f64.remainder_core,
+    "sinh": f32_library.sinh,
+    "tan": f32_library.tan_core,
 }
 """How a function of the math library is computed in f32. Those that are not here stay calls."""
 
@@ -80,8 +81,8 @@ def _large_angle(f: Formula, x: SSAValue) -> SSAValue:
 
 BEYOND: Final[dict[str, Rule]] = {
     "cos": _large_angle,
-    "fmod": library_wide.quotient_beyond,
-    "remainder": library_wide.quotient_beyond,
+    "fmod": f32_through_f64.quotient_beyond,
+    "remainder": f32_through_f64.quotient_beyond,
     "sin": _large_angle,
     "tan": _large_angle,
 }
@@ -111,10 +112,10 @@ def expand_special(module: ModuleOp, options: object = None) -> None:
     Raises:
         UnsupportedOperation: such an instruction on registers other than f32 or f64.
     """
-    expand(module, MISSING)
+    expand(module, MISSING, machine_of(options))
 
 
-def expand(module: ModuleOp, instructions: Collection[type[Operation]]) -> None:
+def expand(module: ModuleOp, instructions: Collection[type[Operation]], machine: Machine = TARGET) -> None:
     """`expand_special` for a target that lacks `instructions` of `FORMULAS` or `ROOTS`; f64's `FORMULAS` all do."""
     roots = [cls for cls in ROOTS if cls in instructions]
     for kernel in module.ops:
@@ -128,10 +129,10 @@ def expand(module: ModuleOp, instructions: Collection[type[Operation]]) -> None:
         ]
         constants = Constants(kernel.body.blocks[0])
         for op in found:
-            _replace(op, constants)
+            _replace(op, constants, machine)
         for cls in roots:
             for op in [op for op in operations_in(kernel) if type(op) is cls and _has_formula(op)]:
-                _replace(op, constants)
+                _replace(op, constants, machine)
 
 
 def _has_formula(root: Operation) -> bool:
@@ -147,7 +148,7 @@ def _is_known_call(op: Operation) -> bool:
     )
 
 
-def _replace(op: Operation, constants: Constants) -> None:
+def _replace(op: Operation, constants: Constants, machine: Machine) -> None:
     if isinstance(op, alu.MathCall):
         name = op.callee.data
         rule = LIBRARY[name]
@@ -155,9 +156,10 @@ def _replace(op: Operation, constants: Constants) -> None:
         name, rule = CALLEES.get(type(op), ""), FORMULAS.get(type(op)) or ROOTS[type(op)]
     operands = list(op.operands)
     element = element_of(operands[0].type)
-    sink = Before(op, constants)
+    sink = InsertionPoint(op, constants)
     if element == F64:
-        value = Formula(sink).call(name, *operands) if name else rule(Formula(sink), *operands)
+        f = Formula(sink, machine)
+        value = f.call(name, *operands) if name else rule(f, *operands)
     elif element != F32:
         raise UnsupportedOperation(
             f"{op.name} has no form for {element}",
@@ -165,23 +167,25 @@ def _replace(op: Operation, constants: Constants) -> None:
             add_support_in="passes/expand_special.py",
         )
     elif name in BEYOND:
-        value = _where_it_holds(sink, op, name, rule, constants)
+        value = _where_it_holds(sink, op, name, rule, constants, machine)
     else:
-        value = rule(Formula(sink), *operands)
+        value = rule(Formula(sink, machine), *operands)
     op.results[0].replace_all_uses_with(value)
     block = op.parent
     assert block is not None
     block.erase_op(op)
 
 
-def _where_it_holds(sink: Before, op: Operation, name: str, rule: Rule, constants: Constants) -> SSAValue:
-    """The formula in a branch that is taken if it holds in every lane; for a NaN it does not."""
-    f = Formula(sink)
+def _where_it_holds(
+    sink: InsertionPoint, op: Operation, name: str, rule: Rule, constants: Constants, machine: Machine
+) -> SSAValue:
+    """The formula in a branch that is taken if the formula holds in every lane; it does not hold for a NaN."""
+    f = Formula(sink, machine)
     beyond = f.any(BEYOND[name](f, *op.operands))
     fast, slow = Block(), Block()
-    value = rule(Formula(Before(op, constants, fast)), *op.operands)
+    value = rule(Formula(InsertionPoint(op, constants, fast), machine), *op.operands)
     fast.add_op(scf.YieldOp(value))
-    value = Formula(Before(op, constants, slow)).call(name, *op.operands)
+    value = Formula(InsertionPoint(op, constants, slow), machine).call(name, *op.operands)
     slow.add_op(scf.YieldOp(value))
     branch = scf.IfOp.create(
         operands=[beyond], result_types=[value.type], regions=[Region(slow), Region(fast)]

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from xdsl.dialects.builtin import Float32Type, Float64Type, FloatAttr, IntegerAttr, IntegerType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ..dialects.formula import Number
 from ..dialects.isa import lanes
 from ..dialects.isa.base import element_of
-from ..frontend.locations import LOC
+from ..dialects.locations import LOC
+from ..formulas.formula import Number
 
 
 class Constants:
@@ -44,8 +44,8 @@ def _constant(value: int | str, element: Attribute) -> Attribute:
     return FloatAttr(float.fromhex(value), element)
 
 
-class Before:
-    """A `Sink` that inserts before an operation, or at the end of a block, with the location of `op`."""
+class InsertionPoint:
+    """A `Sink`: in front of an operation, or at the end of `block` if one is given; the location is that of `op`."""
 
     def __init__(self, op: Operation, constants: Constants, block: Block | None = None) -> None:
         self._op = op

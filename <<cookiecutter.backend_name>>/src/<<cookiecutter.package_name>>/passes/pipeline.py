@@ -25,6 +25,8 @@ from .registry import REGISTRY, Pass
 
 TIME_VARIABLE: Final = f"{ENV_PREFIX}_TIME_PASSES"
 """Environment variable: ``1`` prints what each pass took, and the steps between them, to standard error."""
+PRINT_VARIABLE: Final = f"{ENV_PREFIX}_PRINT_IR_AFTER_ALL"
+"""Environment variable: ``1`` prints the module after the lowering and each pass to standard error."""
 VERIFY_VARIABLE: Final = f"{ENV_PREFIX}_VERIFY_PASSES"
 """Environment variable: ``1`` verifies the module after the lowering and after each xDSL pass, so that an error
 names the one that made it. Off by default: it takes about as long as the lowering itself."""
@@ -85,8 +87,9 @@ def run_ttir(module: Any) -> None:
 
     load_passes()
     passes = REGISTRY.enabled("ttir")
-    # One pass manager for all is what Triton does; timing them needs one each.
-    groups = [[p] for p in passes] if _is_set(TIME_VARIABLE) else [passes]
+    # One pass manager for all is what Triton does; timing and printing needs one each.
+    one_by_one = _is_set(TIME_VARIABLE) or _is_set(PRINT_VARIABLE)
+    groups = [[p] for p in passes] if one_by_one else [passes]
     for group in groups:
         manager = ir.pass_manager(module.context)
         manager.enable_debug()
@@ -100,6 +103,7 @@ def run_ttir(module: Any) -> None:
             raise CompileError(f"Triton's own TTIR passes ({names}) failed: {error}") from error
         for p in group if len(group) == 1 else ():
             _report(p, time.perf_counter() - start)
+            print_if_asked(module, f"{p.name} ({p.stage})")
 
 
 def run_passes(stage: str, module: Any, options: Any) -> None:
@@ -109,6 +113,7 @@ def run_passes(stage: str, module: Any, options: Any) -> None:
         start = time.perf_counter()
         _call(p, module, options)
         _report(p, time.perf_counter() - start)
+        print_if_asked(module, f"{p.name} ({p.stage})")
         verify_if_asked(module, f"pass {p.name!r} ({p.origin}) of stage {stage!r}")
 
 
@@ -118,13 +123,28 @@ def classes_matter() -> bool:
     return bool(REGISTRY.enabled("module")) or _is_set(VERIFY_VARIABLE)
 
 
+def print_if_asked(module: Any, maker: str) -> None:
+    """Print a module, of whichever stage, to standard error if `PRINT_VARIABLE` says so, with a heading."""
+    if not _is_set(PRINT_VARIABLE):
+        return
+    try:
+        text = str(module)
+    except Exception as error:  # of a module that the verifier will refuse
+        text = f"// it cannot be printed: {type(error).__name__}: {error}"
+    sys.stdout.flush()
+    print(f"// -----// IR Dump After {maker} //----- //\n{text}\n", file=sys.stderr, flush=True)
+
+
 def verify_if_asked(module: Any, maker: str) -> None:
     """Verify an xDSL module if `VERIFY_VARIABLE` says so. Raises CompileError, in which `maker` takes the blame."""
     if _is_set(VERIFY_VARIABLE):
+        from ..dialects.isa.verification import mistake_in_check
+
         try:
             module.verify()
         except Exception as error:
-            raise CompileError(f"{maker} left an invalid module: {error}") from error
+            mistake = mistake_in_check(error)
+            raise CompileError(mistake or f"{maker} left an invalid module: {error}") from error
 
 
 def verify_legal_if_asked(isa: Any) -> None:
@@ -147,6 +167,7 @@ def run_text_passes(text: str, options: Any) -> str:
             )
         text = result
         _report(p, time.perf_counter() - start)
+        print_if_asked(text, f"{p.name} ({p.stage})")
     return text
 
 

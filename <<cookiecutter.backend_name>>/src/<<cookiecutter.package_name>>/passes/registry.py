@@ -2,7 +2,7 @@
 
 A pass is a function with a decorator::
 
-    @register_pass(stage="isa", name="my-peephole", after="dead-code")
+    @register_pass(stage="isa", name="my-peephole", after="expand-special")
     def my_peephole(module: ModuleOp, options: Options) -> None: ...
 
 in a module of this folder, of any installed package (see `extensions.py`), or of a script. What the function gets
@@ -83,7 +83,7 @@ class Registry:
         """
         if stage not in self.stages:
             raise PassError(
-                f"{BACKEND_NAME}: pass {name!r}: there is no stage {stage!r}; there are {', '.join(self.stages)}"
+                f"{BACKEND_NAME}: pass {name!r}: the stage must be one of {', '.join(self.stages)}, not {stage!r}"
             )
 
         def decorate(function: Function) -> Function:
@@ -146,7 +146,7 @@ def names_in(variable: str) -> frozenset[str]:
 
 
 def order(passes: list[Pass]) -> list[Pass]:
-    """Passes in registration order, each anchored one moved right behind its ``after`` or right before its ``before``.
+    """Passes in registration order, each anchored one moved right after its ``after`` or right before its ``before``.
 
     Passes with the same anchor keep their registration order. Raises PassError for anchors that do not exist, that form
     a cycle or that cannot both hold.
@@ -167,8 +167,8 @@ def order(passes: list[Pass]) -> list[Pass]:
         for anchor in (*p.after, *p.before):
             if anchor not in by_name:
                 raise PassError(
-                    f"{BACKEND_NAME}: pass {p.name!r} ({p.origin}) is anchored to {anchor!r}, which is no "
-                    f"pass of stage {p.stage!r}; there are {', '.join(name for name in by_name if name != p.name)}"
+                    f"{BACKEND_NAME}: pass {p.name!r} ({p.origin}) is anchored to {anchor!r}, but an anchor in "
+                    f"stage {p.stage!r} must be one of {', '.join(name for name in by_name if name != p.name)}"
                 )
             place(by_name[anchor])
         in_progress.pop()
@@ -190,7 +190,7 @@ def _position(p: Pass, placed: list[Pass]) -> int:
         )
     if not p.after:
         return latest
-    # Behind passes that were put here for the same reason earlier.
+    # After passes that were put here for the same reason earlier.
     while earliest < latest and set(placed[earliest].after) & set(p.after):
         earliest += 1
     return earliest

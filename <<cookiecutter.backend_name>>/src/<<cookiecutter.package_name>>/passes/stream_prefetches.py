@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i64
 from ..dialects.isa import alu, control, memory
 from ..dialects.isa.addresses import known, sum_of
 from ..dialects.walk import operations_in
-from .expansion import Before, Constants
+from .expansion import Constants, InsertionPoint
 from .registry import register_pass
 from .spread_prefetches import computes_vector, is_scratch
 from .streaming_stores import size_of
@@ -50,7 +50,7 @@ def add_prefetches(loop: scf.ForOp, constants: Constants) -> None:
     for op in accesses:
         size = size_of(op.result if isinstance(op, memory.Load) else op.value)
         if sum_of(op.address).terms.get(block.args[0], 0) * step == size:
-            before = Before(op, constants)
+            before = InsertionPoint(op, constants)
             later = before.emit(alu.AddI, [op.address, before.const(AHEAD, i64)], i64)
             intent = "read" if isinstance(op, memory.Load) else "write"
             properties = {"intent": StringAttr(intent), "size": IntegerAttr(size, i64)}

@@ -15,22 +15,23 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32, i64
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from ..backend.caches import last_level_bytes
-from ..dialects.formula import Formula
 from ..dialects.isa import alu, control, convert, lanes, memory
 from ..dialects.isa.addresses import (
     LINEAR,
     axis_of,
     carried_value,
     carrier_of,
-    known,
+    counts_unsigned,
+    known_bound,
     loop_counted_by,
     sum_of,
 )
 from ..dialects.isa.base import element_of, lanes_of
 from ..dialects.isa.checks import bits_of
 from ..dialects.walk import operations_in
-from .expansion import Before, Constants
+from ..formulas.formula import Formula
+from ..machine import Machine, machine_of
+from .expansion import Constants, InsertionPoint
 from .registry import register_pass
 
 PART: Final = 4
@@ -49,6 +50,7 @@ READING: Final = (memory.Load, memory.LoadMasked, memory.Gather)
 @register_pass(stage="isa", name="streaming-stores", after="expand-f64")
 def streaming_stores(module: ModuleOp, options: object = None) -> None:
     """Replaces `Store` by `StoreStreaming` where the kernel goes through an output once and does not read it."""
+    least = large(machine_of(options))
     for kernel in module.ops:
         if isinstance(kernel, control.Kernel) and len(kernel.body.blocks) == 1:
             stores: list[memory.Store] = []
@@ -61,15 +63,15 @@ def streaming_stores(module: ModuleOp, options: object = None) -> None:
             candidates = {store: path for store in stores if (path := path_of(store)) is not None}
             if candidates:
                 read = {base for load in loads for base in bases_of(load.operands[0])}
-                written = _Written(Constants(kernel.body.blocks[0]))
+                written = _Written(Constants(kernel.body.blocks[0]), least)
                 for store, path in candidates.items():
                     if read.isdisjoint(bases_of(store.address)):
                         written.replace(store, path)
 
 
-def large() -> int:
-    """Bytes of output that do not stay in the host's caches."""
-    return min(max(last_level_bytes() // PART, FEWEST), MOST)
+def large(machine: Machine) -> int:
+    """Bytes of output that do not stay in its caches."""
+    return min(max(machine.cache_bytes // PART, FEWEST), MOST)
 
 
 def size_of(value: SSAValue) -> int:
@@ -144,8 +146,9 @@ def moved_by(address: SSAValue) -> tuple[set[scf.ForOp], set[int]] | None:
 class _Written:
     """How many bytes a launch writes by a store: computed step by step, on the way into the loops around it."""
 
-    def __init__(self, constants: Constants) -> None:
+    def __init__(self, constants: Constants, least: int) -> None:
         self._constants = constants
+        self._least = least
         self._flags: dict[tuple[int, Operation, frozenset[int]], SSAValue] = {}
 
     def replace(self, store: memory.Store, path: tuple[list[scf.ForOp], set[int]]) -> None:
@@ -163,35 +166,36 @@ class _Written:
         block.erase_op(store)
 
     def _is_large(self, store: memory.Store, loops: list[scf.ForOp], axes: set[int]) -> SSAValue:
-        """Whether it is `large`, in front of the innermost loop."""
+        """Whether it is at least `large`, in front of the innermost loop."""
         size = size_of(store.value)
         places: list[Operation] = [*loops] or [store]
         key = (size, places[-1], frozenset(axes))
         if key not in self._flags:
-            sink = Before(places[0], self._constants)
+            sink = InsertionPoint(places[0], self._constants)
             count = sink.const(size, i64)
             for axis in sorted(axes):
                 extent = sink.emit(control.NumPrograms, [], i32, {"axis": IntegerAttr(axis, i64)})
                 count = Formula(sink)(alu.MulI, count, wide(Formula(sink), extent))
             for loop in loops:
-                f = Formula(Before(loop, self._constants))
+                f = Formula(InsertionPoint(loop, self._constants))
                 count = f(alu.MulI, count, trips(f, loop))
-            f = Formula(Before(places[-1], self._constants))
-            self._flags[key] = f.compare("sge", count, large())
+            f = Formula(InsertionPoint(places[-1], self._constants))
+            self._flags[key] = f.compare("sge", count, self._least)
         return self._flags[key]
 
 
-def wide(f: Formula, value: SSAValue) -> SSAValue:
+def wide(f: Formula, value: SSAValue, extension: type[Operation] = convert.ExtS) -> SSAValue:
     """An integer as an i64."""
-    return value if value.type == i64 else f.convert(convert.ExtS, value, i64)
+    return value if value.type == i64 else f.convert(extension, value, i64)
 
 
 def trips(f: Formula, loop: scf.ForOp) -> SSAValue:
     """How often a loop runs, rounded down."""
-    first, last, step = (known(value) for value in (loop.lb, loop.ub, loop.step))
+    first, last, step = (known_bound(loop, value) for value in (loop.lb, loop.ub, loop.step))
     if first is not None and last is not None and step is not None and step > 0:
         return f.const(max(0, (last - first) // step), i64)
-    span = f(alu.SubI, wide(f, loop.ub), wide(f, loop.lb))
+    extension = convert.ExtU if counts_unsigned(loop) else convert.ExtS
+    span = f(alu.SubI, wide(f, loop.ub, extension), wide(f, loop.lb, extension))
     if step is not None and step > 0 and step & (step - 1) == 0:
         return f(alu.ShrS, span, step.bit_length() - 1)
-    return f(alu.DivS, span, wide(f, loop.step))
+    return f(alu.DivS, span, wide(f, loop.step, extension))

@@ -41,7 +41,7 @@ class DeviceArray:
 
     __slots__ = ("_address", "_storage", "dtype", "grad")
 
-    is_cpu = True  # `reach.FLAG`: asked for by the launcher where the memory of a tensor may be elsewhere
+    is_cpu = True  # `device_memory.FLAG`: the launcher asks where a tensor's memory may be elsewhere
     is_cuda = False
     device = BACKEND_NAME
 
@@ -50,7 +50,7 @@ class DeviceArray:
             raise TypeError(f"elements of {dtype} are stored as {dtype.storage}, not {storage.dtype}")
         if any(stride % dtype.itemsize for stride in storage.strides):
             raise ValueError(
-                f"strides {storage.strides} (bytes) are no multiples of the {dtype.itemsize}-byte elements"
+                f"strides {storage.strides} (bytes) are not multiples of the {dtype.itemsize}-byte elements"
             )
         self._storage = storage
         self._address: int = storage.__array_interface__["data"][0]
@@ -147,7 +147,7 @@ class DeviceArray:
     def __getitem__(self, index: Any) -> DeviceArray:
         """A view: same memory. Integers, slices and ellipses only (anything else would silently be a copy)."""
         parts = index if isinstance(index, tuple) else (index,)
-        if not all(part is Ellipsis or isinstance(part, slice | int | np.integer) for part in parts):
+        if not all(map(_is_index, parts)):
             raise TypeError("device arrays are indexed by integers and slices")
         # An Ellipsis keeps NumPy from turning a single element into a copied scalar.
         whole = parts if any(part is Ellipsis for part in parts) else (*parts, Ellipsis)
@@ -202,3 +202,8 @@ class DeviceArray:
 
     def __repr__(self) -> str:
         return f"DeviceArray({self.numpy()!r}, dtype={self.dtype})"
+
+
+def _is_index(part: object) -> bool:
+    """Whether it picks a view. Booleans are masks, although Python's is an int."""
+    return part is Ellipsis or (isinstance(part, slice | int | np.integer) and not isinstance(part, bool))

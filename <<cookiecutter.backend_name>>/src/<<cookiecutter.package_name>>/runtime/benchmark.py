@@ -9,6 +9,8 @@ import ctypes
 import time
 from typing import Final
 
+from ..device_kinds import DEVICE
+
 FLUSH_BYTES: Final = 32 * 1024 * 1024
 """Written between timed runs, so that every run starts with its inputs out of the nearer caches (about 3 ms)."""
 
@@ -40,8 +42,6 @@ def synchronize(device: object = None) -> None:
 
 
 def current_device() -> int:
-    from ..backend.driver import DEVICE
-
     return DEVICE
 
 

@@ -9,15 +9,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from ..bfloat16 import bfloat16_array
+
 Values = NDArray[Any]
-
-
-def _bfloat16_bits(values: Values) -> Values:
-    wide = np.ascontiguousarray(values, np.float32)
-    bits = wide.view(np.uint32)
-    rounded = (bits + (((bits >> 16) & 1) + 0x7FFF)) >> 16  # to nearest, ties to even; overflows to infinity
-    quiet = (bits >> 16) | 0x40  # rounding could turn a NaN into infinity
-    return np.where(np.isnan(wide), quiet, rounded).astype(np.uint16)
 
 
 def _bfloat16_values(bits: Values) -> Values:
@@ -117,7 +111,7 @@ DTYPES: Final[dict[str, DType]] = {
             for name in ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
         ),
         *(DType(name) for name in ("float16", "float32", "float64")),
-        DType("bfloat16", np.uint16, to_bits=_bfloat16_bits, from_bits=_bfloat16_values),
+        DType("bfloat16", np.uint16, to_bits=bfloat16_array, from_bits=_bfloat16_values),
         DType("float8_e4m3fn", np.uint8, to_bits=_E4M3.bits, from_bits=_E4M3.values),
         DType("float8_e5m2", np.uint8, to_bits=_E5M2.bits, from_bits=_E5M2.values),
     )

@@ -17,6 +17,9 @@ import struct
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
+MAGIC: Final = b"\x7fELF"
+MAGIC_64: Final = MAGIC + b"\x02\x01"
+"""What 64-bit little-endian objects begin with."""
 RELOCATABLE, X86_64 = 1, 62  # e_type, e_machine
 PROGBITS, SYMTAB, RELA, NOBITS = 1, 2, 4, 8  # sh_type
 WRITE, ALLOC, TLS = 1, 2, 0x400  # sh_flags
@@ -118,7 +121,7 @@ def link(image: bytes, exported: Iterable[str]) -> LinkedImage:
         symbols = list(_symbols(image, sections))
         relocations = list(_relocations(image, sections))
         used = {relocation.symbol: symbols[relocation.symbol] for relocation in relocations}
-    except (struct.error, IndexError, ValueError, StopIteration) as error:
+    except (struct.error, IndexError, ValueError) as error:
         raise CannotLink(f"damaged ({error})") from error
     _check(sections, used.values(), relocations)
     elsewhere = find_symbols(symbol.name for symbol in used.values() if symbol.is_elsewhere)
@@ -175,21 +178,40 @@ def _find_symbol(name: str) -> int:
 
 
 def _sections(image: bytes) -> Iterator[Section]:
-    if image[:6] != b"\x7fELF\x02\x01" or struct.unpack_from("<HH", image, 16) != (RELOCATABLE, X86_64):
+    if image[:6] != MAGIC_64 or struct.unpack_from("<HH", image, 16) != (RELOCATABLE, X86_64):
         raise CannotLink("not a relocatable object for x86-64")
-    table = struct.unpack_from("<Q", image, 0x28)[0]
-    size, count = struct.unpack_from("<HH", image, 0x3A)
-    for index in range(count):
-        section = Section(image, table + index * size)
+    for section in _section_headers(image):
         if section.flags & TLS:
             raise CannotLink("thread-local data")
         if section.type != NOBITS and section.offset + section.size > len(image):
-            raise CannotLink("damaged (a section ends behind the file)")
+            raise CannotLink("damaged (a section ends past the end of the file)")
         yield section
 
 
+def _section_headers(image: bytes) -> Iterator[Section]:
+    table = struct.unpack_from("<Q", image, 0x28)[0]
+    size, count = struct.unpack_from("<HH", image, 0x3A)
+    for index in range(count):
+        yield Section(image, table + index * size)
+
+
+def undefined_symbols(image: bytes) -> list[str]:
+    """Names that an object for any machine needs from elsewhere. Raises ValueError, IndexError or struct.error if it is
+    no 64-bit little-endian object or damaged."""
+    if image[:6] != MAGIC_64:
+        raise ValueError("not a 64-bit little-endian ELF object")
+    sections = list(_section_headers(image))
+    if not any(section.type == SYMTAB for section in sections):
+        return []
+    return sorted(
+        {symbol.name for symbol in _symbols(image, sections) if symbol.is_elsewhere and symbol.name}
+    )
+
+
 def _symbols(image: bytes, sections: list[Section]) -> Iterator[Symbol]:
-    table = next(section for section in sections if section.type == SYMTAB)
+    table = next((section for section in sections if section.type == SYMTAB), None)
+    if table is None:
+        raise ValueError("no table of symbols")
     for at in range(table.offset, table.offset + table.size, 24):
         yield Symbol(image, at, sections[table.link].offset)
 

@@ -11,13 +11,14 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from ..backend.kinds import REFERENCE, runtime_of
+from ..bfloat16 import bfloat16_bits
 from ..compat import hook_chain_type
+from ..device_kinds import REFERENCE, runtime_of
 from ..errors import BackendError, LaunchError
 from ..target import BACKEND_NAME
-from . import reach
-from .packing import FORMATS, Signature, bfloat16_bits, convert_all, fast_expression, read_signature
-from .pool import OUT_OF_MEMORY, run_function, thread_count
+from . import device_memory
+from .packing import FORMATS, Signature, convert_all, fast_expression, read_signature
+from .pool import OUT_OF_MEMORY, TOO_FEW_THREADS, run_function, thread_count
 
 HEADER: Final = "<QqqQiIiiiI"
 """``%Launch`` in ``pool.ll``: entry point, workspace bytes, total programs, address of the pace, threads, cooperative,
@@ -34,17 +35,19 @@ def launch(gx, gy, gz, stream, function, packed_metadata, launch_metadata, enter
     try:
         {pattern} = args
         total = gx * gy * gz
+        if total.__class__ is not int:
+            raise TypeError  # NumPy's integers would overflow
         threads = {threads} if total > 1 else 1
         block = pack(function, {scratch_bytes}, total, {pace}, threads, {cooperative}, gx, gy, gz, gx | gy | gz{values})
     except Exception as error:
-        block = pack_carefully(function, (gx, gy, gz), args, error)
+        block, total = pack_carefully(function, (gx, gy, gz), args, error)
     if enter_hook is not None and (enter_hook.__class__ is not HookChain or enter_hook.calls):
         enter_hook(launch_metadata)
     code = run(block) if total > 0 else 0
     if exit_hook is not None and (exit_hook.__class__ is not HookChain or exit_hook.calls):
         exit_hook(launch_metadata)
     if code:
-        raise failure(code)
+        raise failure(code, total)
 """
 """Triton's own hooks are chains, mostly empty ones: calling two of these takes as long as packing the arguments."""
 
@@ -72,7 +75,7 @@ def make_launcher(src: Any, metadata: Any) -> Callable[..., None]:
     _check_parameter_count(signature, metadata)
     cooperative = bool(getattr(metadata, "launch_cooperative_grid", False))
     layout = struct.Struct(HEADER + "".join(FORMATS[parameter.kind] for _, parameter in signature.slots))
-    check_device = reach.tensors_may_be_elsewhere()
+    check_device = device_memory.tensors_may_be_elsewhere()
     values = (
         fast_expression(f"a{leaf}", parameter, check_device=check_device)
         for leaf, parameter in signature.slots
@@ -142,13 +145,16 @@ class _Careful:
         self.cooperative = cooperative
         self.pace = pace  # the generated code has only its address
 
-    def pack(self, function: Any, grid: Sequence[Any], args: Sequence[Any], error: Exception) -> bytes:
+    def pack(
+        self, function: Any, grid: Sequence[Any], args: Sequence[Any], error: Exception
+    ) -> tuple[bytes, int]:
+        """The block, and the number of programs."""
         if isinstance(error, BackendError):
             raise error
         if not isinstance(function, int):
             raise wrong_image(self.kernel, function, "an address of code")
         values = convert_all(args, self.signature)
-        sizes = [_grid_size(axis, size) for axis, size in zip("xyz", grid, strict=True)]
+        sizes = [grid_size(axis, size) for axis, size in zip("xyz", grid, strict=True)]
         total = sizes[0] * sizes[1] * sizes[2]
         if total >= 1 << 63:
             raise LaunchError(f"the grid {tuple(sizes)} has too many programs")
@@ -165,22 +171,23 @@ class _Careful:
             *sizes,
             0,
         )
-        return self.layout.pack(*header, *values)
+        return self.layout.pack(*header, *values), total
 
 
 def wrong_image(kernel: str, function: Any, expected: str) -> LaunchError:
     """The error where the binary that was loaded is not the one for which the launcher was made."""
     return LaunchError(
         f"{BACKEND_NAME}: kernel {kernel}: load_binary gave an object of type {type(function).__name__}, and the "
-        f"launcher takes {expected}: the binary is for another device than its metadata say (an old override file?), "
+        f"launcher takes {expected}: the binary is for another device than its metadata says (an old override file?), "
         "or load_binary and launcher_cls of backend/driver.py were not changed together"
     )
 
 
-def _grid_size(axis: str, size: Any) -> int:
+def grid_size(axis: str, size: Any) -> int:
+    """One of a grid's sizes as an int: anything that is an integer will do. Raises LaunchError."""
     try:
         number = size.__index__()
-    except AttributeError:
+    except (AttributeError, TypeError):
         raise LaunchError(f"the grid's size along {axis} must be an integer, not {size!r}") from None
     if not 0 <= number < 1 << 31:
         raise LaunchError(f"the grid's size along {axis} must be between 0 and 2147483647, not {number}")
@@ -195,12 +202,20 @@ class Traps:
         self.kernel = kernel
         self.table = table
 
-    def failure(self, code: int) -> Exception:
+    def failure(self, code: int, programs: int = 0, *, program: str = "") -> Exception:
+        """The error of a launch of so many programs. ``program``: which of them failed, if that is known."""
         if code == OUT_OF_MEMORY:
             return MemoryError(f"{BACKEND_NAME}: no memory for the workspace of kernel {self.kernel}")
+        if code < TOO_FEW_THREADS:
+            return LaunchError(
+                f"{BACKEND_NAME}: a cooperative launch of kernel {self.kernel} needs {programs} threads, one for each "
+                f"program, and the system gives {TOO_FEW_THREADS - code} (ulimit -u, or a limit of the container): "
+                "nothing has run"
+            )
         if not 1 <= code <= len(self.table):
             return BackendError(f"{BACKEND_NAME}: kernel {self.kernel} stopped with unknown trap code {code}")
         kind, message, file, line = self.table[code - 1]
         what = "device-side assert triggered" if kind == "assert" else f"device-side {kind} check failed"
         where = f" at {file}:{line}" if file else ""
-        return DeviceAssertion(f"{what}: {message}{where} (kernel {self.kernel})")
+        whose = f"kernel {self.kernel}" + (f", {program}" if program else "")
+        return DeviceAssertion(f"{what}: {message}{where} ({whose})")

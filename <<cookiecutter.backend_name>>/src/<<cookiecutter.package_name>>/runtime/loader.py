@@ -9,7 +9,7 @@ import os
 import struct
 import weakref
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ..errors import BackendError
 from ..target import BACKEND_NAME
@@ -28,8 +28,6 @@ if TYPE_CHECKING:  # making a protocol takes longer than all else in this file
 
 
 _library_numbers = itertools.count()
-
-ELF_MAGIC: Final = b"\x7fELF"
 
 
 class LoadError(BackendError, RuntimeError):
@@ -80,7 +78,7 @@ def link_with_llvm(image: bytes, symbols: Sequence[str]) -> Any:
     """
     import llvmlite.binding as llvm
 
-    from ..codegen import llvm_lock as llvm_lock
+    from .. import llvm_lock as llvm_lock
 
     builder = llvm.JITLibraryBuilder().add_object_img(image).add_current_process()
     for symbol in symbols:
@@ -130,14 +128,14 @@ def _missing(symbols: Sequence[str], missing: Sequence[str]) -> str:
 
 
 def _explain(image: bytes, symbols: Sequence[str], error: RuntimeError) -> str:
-    if image and not ELF_MAGIC.startswith(image[:4]):
+    if image and not elf.MAGIC.startswith(image[:4]):
         return (
             f"{BACKEND_NAME}: the binary of {', '.join(symbols)} begins with {image[:4]!r}, which no device here "
             "knows. Either it is damaged (delete it from the cache folder, or set TRITON_ALWAYS_COMPILE=1 once), or it "
-            "is for a device that RUNTIMES in backend/kinds.py does not list yet"
+            "is for a device that RUNTIMES in device_kinds.py does not list yet"
         )
     try:
-        undefined = undefined_symbols(image)
+        undefined = elf.undefined_symbols(image)
     except (struct.error, ValueError, IndexError):
         return (
             f"{BACKEND_NAME}: the object code of {', '.join(symbols)} is damaged ({error}): delete it from the cache "
@@ -148,25 +146,3 @@ def _explain(image: bytes, symbols: Sequence[str], error: RuntimeError) -> str:
     if missing:
         return _missing(symbols, missing)
     return f"{BACKEND_NAME}: cannot link the object code of {', '.join(symbols)}: {error}"
-
-
-def undefined_symbols(image: bytes) -> list[str]:
-    """Names that a 64-bit little-endian ELF object needs from elsewhere. Raises ValueError or struct.error
-    if it is none."""
-    if image[:6] != b"\x7fELF\x02\x01":
-        raise ValueError("not a 64-bit little-endian ELF object")
-    section_table = struct.unpack_from("<Q", image, 0x28)[0]
-    entry_size, count = struct.unpack_from("<HH", image, 0x3A)
-    sections = [
-        struct.unpack_from("<IIQQQQIIQQ", image, section_table + i * entry_size) for i in range(count)
-    ]
-    names: list[str] = []
-    for _, kind, _, _, offset, size, link, *_ in sections:
-        if kind != 2:  # SHT_SYMTAB
-            continue
-        strings = sections[link][4]
-        for at in range(offset + 24, offset + size, 24):
-            name, _, _, section, _, _ = struct.unpack_from("<IBBHQQ", image, at)
-            if section == 0:  # SHN_UNDEF
-                names.append(image[strings + name : image.index(b"\0", strings + name)].decode())
-    return sorted(set(names))

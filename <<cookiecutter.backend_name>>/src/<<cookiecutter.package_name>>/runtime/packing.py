@@ -10,15 +10,15 @@ what is wrong.
 
 from __future__ import annotations
 
-import ctypes
 import itertools
 import re
 import struct
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from ..bfloat16 import bfloat16_bits
 from ..errors import LaunchError
-from . import reach
+from . import device_memory
 
 POINTER: Final = "pointer"
 
@@ -131,7 +131,7 @@ def fast_expression(variable: str, parameter: Parameter, *, check_device: bool) 
     if parameter.kind == POINTER:
         # An attribute that is not there, an unknown device and a null address end up in `convert`.
         address = f"({value}.data_ptr() or REFUSE)"
-        return f"({address} if {value}.{reach.FLAG} else REFUSE)" if check_device else address
+        return f"({address} if {value}.{device_memory.FLAG} else REFUSE)" if check_device else address
     if parameter.kind == "bf16":
         return f"bfloat16_bits({value})"
     return value
@@ -152,12 +152,12 @@ def convert(value: Any, parameter: Parameter) -> Any:
         if parameter.kind in _FLOATS:
             number = float(value)
             if parameter.kind == "bf16":
-                return bfloat16_bits(number)
+                return bfloat16_bits(value if isinstance(value, int) else number)
             return _rounded(number, parameter.kind)
         struct.pack("<" + FORMATS[parameter.kind], value)
     except (TypeError, ValueError, struct.error, OverflowError) as error:
         raise LaunchError(
-            f"parameter {parameter.path}: {_what(value)} is no value of type {parameter.kind} ({error})"
+            f"parameter {parameter.path}: {_what(value)} is not a value of type {parameter.kind} ({error})"
         ) from None
     return value
 
@@ -168,13 +168,13 @@ def _address(value: Any, parameter: Parameter) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         if 0 <= value < 1 << 64:
             return value
-        raise LaunchError(f"parameter {parameter.path}: {value} is no address")
+        raise LaunchError(f"parameter {parameter.path}: {value} is not an address")
     data_ptr = getattr(value, "data_ptr", None)
     if data_ptr is None:
         raise LaunchError(
             f"parameter {parameter.path}: expected a tensor (something with data_ptr()), got {_what(value)}"
         )
-    reach.check(value, parameter.path)
+    device_memory.check(value, parameter.path)
     address = int(data_ptr())
     if address == 0 and _elements(value):
         raise LaunchError(
@@ -203,14 +203,6 @@ def _rounded(number: float, kind: str) -> float:
     except OverflowError:
         return float("inf") if number > 0 else float("-inf")
     return number
-
-
-def bfloat16_bits(number: float) -> int:
-    """Bit pattern of the nearest bfloat16, ties to even."""
-    bits = int.from_bytes(bytes(ctypes.c_float(number)), "little")
-    if number != number:
-        return bits >> 16 | 0x40
-    return bits + (((bits >> 16) & 1) + 0x7FFF) >> 16
 
 
 def find_leaves(args: Sequence[Any], tree: dict[str, Any]) -> list[Any]:

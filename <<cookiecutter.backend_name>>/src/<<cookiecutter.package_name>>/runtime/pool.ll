@@ -258,6 +258,7 @@ left:
 }
 
 ; Runs the grid described by %launch. 0, the code of the lowest program that failed, or -1: no memory for a workspace.
+; -2 - n: a cooperative launch that got n threads only, its own included; nothing has run.
 define i32 @pool_run(ptr %launch) {
 entry:
   %job = alloca %Job, align 128
@@ -353,7 +354,16 @@ grow:
 start.thread:
   %refused = call i32 @pthread_create(ptr %thread, ptr null, ptr @worker, ptr null)
   %created = icmp eq i32 %refused, 0
-  br i1 %created, label %count, label %wake       ; fewer threads: slower, still right
+  br i1 %created, label %count, label %fewer.threads
+fewer.threads:                                    ; slower, still right, unless the programs wait for each other
+  br i1 %cooperative, label %withdraw, label %wake
+withdraw:                                         ; nobody has joined: that takes the mutex
+  store ptr null, ptr @job
+  store i32 0, ptr @seats
+  %code.withdrawn = sub i32 -3, %have
+  %passed.too = call i32 @pthread_cond_broadcast(ptr @work_done)
+  %unlocked6 = call i32 @pthread_mutex_unlock(ptr @mutex)
+  br label %finish
 count:
   %id = load i64, ptr %thread
   %detached = call i32 @pthread_detach(i64 %id)
@@ -415,7 +425,7 @@ unlock5:
   br label %finish
 
 finish:
-  %code = phi i32 [ %code.unshared, %unshared ], [ %code.alone, %alone ], [ %code.pool, %unlock5 ]
+  %code = phi i32 [ %code.unshared, %unshared ], [ %code.alone, %alone ], [ %code.pool, %unlock5 ], [ %code.withdrawn, %withdraw ]
   %other = atomicrmw xchg ptr @spare, ptr %workspace acq_rel, align 8
   call void @free(ptr %other)
   ret i32 %code

@@ -26,6 +26,10 @@ THREADS_VARIABLE: Final = f"{ENV_PREFIX}_NUM_THREADS"
 OUT_OF_MEMORY: Final = -1
 """What `run_function` returns when a workspace cannot be allocated."""
 
+TOO_FEW_THREADS: Final = -2
+"""Less the number of threads that there are (the calling one included), what it returns when there is not one for each
+program of a cooperative launch. Nothing has run then."""
+
 _SYMBOLS = ("pool_run", "pool_forget_workers", "pool_workers")
 _SPIN_HINT = {"x86_64": "pause", "aarch64": "yield"}
 
@@ -33,7 +37,8 @@ _SPIN_HINT = {"x86_64": "pause", "aarch64": "yield"}
 @functools.cache
 def run_function() -> Callable[[bytes], int]:
     """The function that runs a grid: takes the packed launch (layout: ``%Launch`` in ``pool.ll``), returns 0, the trap
-    code of the lowest program that failed, or `OUT_OF_MEMORY`. Releases the GIL; may be called from many threads."""
+    code of the lowest program that failed, or a negative one as above. Releases the GIL; may be called from many
+    threads."""
     # Without types of arguments, which ctypes would check at each call: bytes are passed as their address.
     return ctypes.CFUNCTYPE(ctypes.c_int32)(_image().addresses["pool_run"])
 
@@ -59,7 +64,7 @@ def thread_count() -> int:
             return int(torch.get_num_threads())
         except AttributeError:  # torch is being imported at this moment
             pass
-    return _cpu_count()
+    return cpu_count()
 
 
 @functools.cache
@@ -75,7 +80,8 @@ def _chosen_thread_count() -> int:
 
 
 @functools.cache
-def _cpu_count() -> int:
+def cpu_count() -> int:
+    """How many CPUs this process may run on."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -45,7 +45,7 @@
 
 // -----
 
-// CHECK: Operation does not verify: scratch_bytes must be at least 0, not -1
+// CHECK: Operation does not verify: scratch_bytes must be {{at least 0|from 0 to [0-9]+}}, not -1
 <<cookiecutter.backend_name>>.kernel @k() attributes {scratch_bytes = -1 : i64, traps = []} {
   <<cookiecutter.backend_name>>.return
 }

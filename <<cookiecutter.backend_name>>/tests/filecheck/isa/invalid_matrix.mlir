@@ -15,32 +15,57 @@
 // -----
 
 %l = "test.op"() : () -> (i64)
-// CHECK: Operation does not verify: k must be at least 1, not 0
+// CHECK: Operation does not verify: k must be from 1 to [[TILE_K]], not 0
 <<cookiecutter.backend_name>>.mma %l, %l, %l tile(1, 1, 0) pitch(4, 4, 4) : f32 -> f32
 
 // -----
 
+// One instruction takes no more steps than the unit does.
 %l = "test.op"() : () -> (i64)
-// CHECK: Operation does not verify: the pitch of a must be at least 8, not 4
-<<cookiecutter.backend_name>>.mma %l, %l, %l tile(1, 1, 8) pitch(4, 4, 4) : f32 -> f32
+// CHECK: Operation does not verify: k must be from 1 to [[TILE_K]], not 4096
+<<cookiecutter.backend_name>>.mma %l, %l, %l tile(1, 1, 4096) pitch(4096, 4, 4) : f32 -> f32
+
+// -----
+
+%l = "test.op"() : () -> (i64)
+// CHECK: Operation does not verify: the pitch of a must be at least 4, not 2
+<<cookiecutter.backend_name>>.mma %l, %l, %l tile(1, 1, 4) pitch(2, 4, 4) : f32 -> f32
 
 // -----
 
 %l = "test.op"() : () -> (i64)
 // CHECK: Operation does not verify: the pitch of b must be at least 1, not 0
-<<cookiecutter.backend_name>>.mma %l, %l, %l tile(1, 1, 8) pitch(8, 0, 1) : f32 -> f32
+<<cookiecutter.backend_name>>.mma %l, %l, %l tile(1, 1, 4) pitch(8, 0, 1) : f32 -> f32
 
 // -----
 
 %l = "test.op"() : () -> (i64)
 // CHECK: Operation does not verify: the pitch of the accumulator must be at least 1, not 0
-<<cookiecutter.backend_name>>.mma %l, %l, %l tile(1, 1, 8) pitch(8, 1, 0) : f32 -> f32
+<<cookiecutter.backend_name>>.mma %l, %l, %l tile(1, 1, 4) pitch(8, 1, 0) : f32 -> f32
 
 // -----
 
 %l = "test.op"() : () -> (i64)
 // CHECK: Operation does not verify: the types must be one of f32 -> f32, {{.*}}, not f16 -> f64
-<<cookiecutter.backend_name>>.mma %l, %l, %l tile(1, 1, 8) pitch(8, 8, 8) : f16 -> f64
+<<cookiecutter.backend_name>>.mma %l, %l, %l tile(1, 1, 4) pitch(8, 8, 8) : f16 -> f64
+
+// -----
+
+%l = "test.op"() : () -> (i64)
+// CHECK: Operation does not verify: parts must be from 1 to 3, not 4
+<<cookiecutter.backend_name>>.mma %l, %l, %l tile(1, 1, 4) pitch(8, 8, 8) parts 4 : f32 -> f32
+
+// -----
+
+%l = "test.op"() : () -> (i64)
+// CHECK: Operation does not verify: parts must be from 1 to 3, not 0
+<<cookiecutter.backend_name>>.mma %l, %l, %l tile(1, 1, 4) pitch(8, 8, 8) parts 0 : f32 -> f32
+
+// -----
+
+%l = "test.op"() : () -> (i64)
+// CHECK: Operation does not verify: only f32 -> f32 is multiplied in parts, not bf16 -> f32
+<<cookiecutter.backend_name>>.mma %l, %l, %l tile(1, 1, 4) pitch(8, 8, 8) parts 2 : bf16 -> f32
 
 // -----
 

@@ -5,8 +5,13 @@
 
 %c, %a, %b = "test.op"() : () -> (i64, i64, i64)
 
-// CHECK: <<cookiecutter.backend_name>>.mma {{%[a-z0-9]+}}, {{%[a-z0-9]+}}, {{%[a-z0-9]+}} tile(1, 1, 40) pitch(40, 1, 2) : f32 -> f32
-<<cookiecutter.backend_name>>.mma %c, %a, %b tile(1, 1, 40) pitch(40, 1, 2) : f32 -> f32
+// CHECK: <<cookiecutter.backend_name>>.mma {{%[a-z0-9]+}}, {{%[a-z0-9]+}}, {{%[a-z0-9]+}} tile(1, 1, 4) pitch(40, 1, 2) : f32 -> f32
+<<cookiecutter.backend_name>>.mma %c, %a, %b tile(1, 1, 4) pitch(40, 1, 2) : f32 -> f32
+// CHECK: <<cookiecutter.backend_name>>.mma {{%[a-z0-9]+}}, {{%[a-z0-9]+}}, {{%[a-z0-9]+}} tile(1, 1, 4) pitch(4, 1, 1) parts 3 : f32 -> f32
+<<cookiecutter.backend_name>>.mma %c, %a, %b tile(1, 1, 4) pitch(4, 1, 1) parts 3 : f32 -> f32
+// One part is the number itself.
+// CHECK: <<cookiecutter.backend_name>>.mma {{%[a-z0-9]+}}, {{%[a-z0-9]+}}, {{%[a-z0-9]+}} tile(1, 1, 4) pitch(4, 1, 1) : f32 -> f32
+<<cookiecutter.backend_name>>.mma %c, %a, %b tile(1, 1, 4) pitch(4, 1, 1) parts 1 : f32 -> f32
 // CHECK: <<cookiecutter.backend_name>>.mma {{%[a-z0-9]+}}, {{%[a-z0-9]+}}, {{%[a-z0-9]+}} tile(1, 1, 4) pitch(8, 8, 8) : i8 -> i32
 <<cookiecutter.backend_name>>.mma %c, %a, %b tile(1, 1, 4) pitch(8, 8, 8) : i8 -> i32
 // CHECK: <<cookiecutter.backend_name>>.mma {{%[a-z0-9]+}}, {{%[a-z0-9]+}}, {{%[a-z0-9]+}} tile(1, 1, 4) pitch(4, 1, 1) : bf16 -> f32

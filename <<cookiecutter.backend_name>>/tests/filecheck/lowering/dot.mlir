@@ -9,7 +9,9 @@
 // CHECK: <<cookiecutter.backend_name>>.store
 // CHECK: scf.for
 // CHECK: scf.for
-// CHECK: <<cookiecutter.backend_name>>.mma {{%[a-z0-9]+}}, {{%[a-z0-9]+}}, {{%[a-z0-9]+}} tile({{[0-9]+}}, {{[0-9]+}}, 64) pitch(64, 64, 64) : f32 -> f32
+// CHECK: scf.for
+// CHECK: <<cookiecutter.backend_name>>.mma {{%[a-z0-9]+}}, {{%[a-z0-9]+}}, {{%[a-z0-9]+}} tile([[TILE_M]], [[TILE_N]], [[TILE_K]]) pitch(64, 64, 64) : f32 -> f32
+// CHECK-NEXT: }
 // CHECK-NEXT: }
 // CHECK-NEXT: }
 // CHECK-NOT: <<cookiecutter.backend_name>>.mma

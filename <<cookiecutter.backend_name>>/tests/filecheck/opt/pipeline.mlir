@@ -8,7 +8,7 @@
 // CHECK: // -----// IR Dump After dce //----- //
 // CHECK: <<cookiecutter.backend_name>>.fence
 // CHECK: builtin.module {
-// UNKNOWN: there is no pass 'expnd-special'; there are {{.*}}expand-special
+// UNKNOWN: there is no pass 'expnd-special'; a pass must be one of {{.*}}expand-special
 // STAGE: pass 'inliner' is of stage 'ttir', which does not work on xDSL modules
 // LLVM: define i32 @"k"(ptr noalias %args
 // LLVM: fence seq_cst

@@ -1,7 +1,8 @@
+// REQUIRES: no-exp
 // RUN: <<cookiecutter.distribution_name>> opt -p expand-special %s | filecheck %s
 // RUN: <<cookiecutter.distribution_name>> opt -p expand-special,expand-special %s | filecheck %s
 
-// Without a special-function unit, f32 is computed by formulas, and f64 by the math library.
+// Without this instruction, it is computed by a formula.
 
 // CHECK-LABEL: <<cookiecutter.backend_name>>.kernel @exponential
 // CHECK-NOT: <<cookiecutter.backend_name>>.exp {{%}}
@@ -24,29 +25,5 @@
   %y = <<cookiecutter.backend_name>>.exp %x : f32
   %z = <<cookiecutter.backend_name>>.exp %y : f32
   <<cookiecutter.backend_name>>.store %z, %p : f32
-  <<cookiecutter.backend_name>>.return
-}
-
-// CHECK-LABEL: <<cookiecutter.backend_name>>.kernel @double
-// CHECK: <<cookiecutter.backend_name>>.math "log2"({{%[a-z0-9]+}}) : (f64) -> f64
-<<cookiecutter.backend_name>>.kernel @double(%x: f64, %p: i64) attributes {scratch_bytes = 0 : i64, traps = []} {
-  %y = <<cookiecutter.backend_name>>.log2 %x : f64
-  <<cookiecutter.backend_name>>.store %y, %p : f64
-  <<cookiecutter.backend_name>>.return
-}
-
-// Sine holds for small angles only; where a lane is beyond, the library computes all of them.
-
-// CHECK-LABEL: <<cookiecutter.backend_name>>.kernel @sine
-// CHECK: [[BEYOND:%[a-z0-9]+]] = <<cookiecutter.backend_name>>.any {{%[a-z0-9]+}} : vector<8xi1>
-// CHECK: [[Y:%[a-z0-9]+]] = scf.if [[BEYOND]] -> (vector<8xf32>) {
-// CHECK-NEXT: <<cookiecutter.backend_name>>.math "sin"
-// CHECK: } else {
-// CHECK: <<cookiecutter.backend_name>>.fma
-// CHECK: <<cookiecutter.backend_name>>.store [[Y]]
-<<cookiecutter.backend_name>>.kernel @sine(%p: i64) attributes {scratch_bytes = 0 : i64, traps = []} {
-  %x = <<cookiecutter.backend_name>>.load %p : vector<8xf32>
-  %y = <<cookiecutter.backend_name>>.sin %x : vector<8xf32>
-  <<cookiecutter.backend_name>>.store %y, %p : vector<8xf32>
   <<cookiecutter.backend_name>>.return
 }

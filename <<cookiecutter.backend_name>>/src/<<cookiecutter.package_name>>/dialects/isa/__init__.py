@@ -6,8 +6,8 @@ from typing import cast
 
 from xdsl.ir import Attribute, Dialect, Operation
 
-from ...frontend.locations import SourceLoc
 from ...target import BACKEND_NAME
+from ..locations import SourceLoc
 from . import alu, control, convert, lanes, matrix, memory
 from .base import Instruction
 from .definitions import check_instructions

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import IntegerAttr
-from xdsl.ir import BlockArgument, SSAValue
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, UnitAttr
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from . import alu, control, convert, lanes
+from . import alu, control, convert, lanes, matrix, memory
 
 SUMS = (alu.AddI, alu.SubI)
 EXTENSIONS = (convert.ExtS, convert.ExtU)
 TRANSPARENT = (*EXTENSIONS, lanes.Splat)
 LINEAR = (*SUMS, *EXTENSIONS, alu.MulI, alu.Shl)
 """Instructions that give different results for different operands, wrap-around left aside."""
+
+ACCESSES = tuple(
+    op
+    for family in (memory, matrix)
+    for op in vars(family).values()
+    if isinstance(op, type) and issubclass(op, Operation) and op.__module__ == family.__name__
+)
 
 
 @dataclass(frozen=True)
@@ -79,6 +87,22 @@ def loop_counted_by(value: SSAValue) -> scf.ForOp | None:
     return None
 
 
+UNSIGNED: Final = "unsignedCmp"
+
+
+def counts_unsigned(loop: Operation) -> bool:
+    """Whether the bounds of an ``scf.for`` are unsigned numbers. (xDSL's class does not know the attribute.)"""
+    return isinstance(loop.attributes.get(UNSIGNED, loop.properties.get(UNSIGNED)), UnitAttr)
+
+
+def known_bound(loop: scf.ForOp, bound: SSAValue) -> int | None:
+    """The number that one of a loop's operands is known to be, as the loop reads it."""
+    number, ty = known(bound), bound.type
+    if number is None or not counts_unsigned(loop) or not isinstance(ty, IntegerType):
+        return number
+    return number % (1 << ty.width.data)
+
+
 def axis_of(value: SSAValue) -> int | None:
     """The axis of the launch in which `value` is the program's coordinate."""
     op = value.owner
@@ -89,3 +113,22 @@ def distance(a: SSAValue, b: SSAValue) -> int | None:
     """``b - a``, if that is known while compiling."""
     first, second = sum_of(a), sum_of(b)
     return second.constant - first.constant if first.terms == second.terms else None
+
+
+def accesses_through(address: Operation) -> list[Operation]:
+    """The loads, stores and matrix instructions that use `address` or an address computed from it."""
+    found: list[Operation] = []
+    todo = [address]
+    seen = {address}
+    while todo:
+        for result in todo.pop().results:
+            for use in result.uses:
+                op = use.operation
+                if op in seen:
+                    continue
+                seen.add(op)
+                if isinstance(op, ACCESSES):
+                    found.append(op)
+                else:
+                    todo.append(op)
+    return found

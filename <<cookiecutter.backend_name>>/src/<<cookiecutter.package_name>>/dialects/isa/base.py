@@ -13,7 +13,7 @@ from enum import Enum
 from functools import cache
 from typing import ClassVar, Self
 
-from xdsl.dialects.builtin import IntegerType, VectorType, i1, i64
+from xdsl.dialects.builtin import IntegerType, VectorType
 from xdsl.ir import Attribute
 from xdsl.irdl import AnyAttr, IRDLOperation
 from xdsl.irdl.declarative_assembly_format import FormatProgram
@@ -23,7 +23,6 @@ from xdsl.printer import Printer
 from ...target import BACKEND_NAME
 
 Register = AnyAttr()
-ADDRESS = i64
 
 
 class Unit(Enum):
@@ -111,11 +110,6 @@ def like(ty: Attribute, element: Attribute) -> Attribute:
 @cache
 def _like(ty: VectorType, element: Attribute) -> Attribute:
     return VectorType(element, ty.shape)
-
-
-def predicate_of(ty: Attribute) -> Attribute:
-    """The predicate type that masks a register of type `ty`."""
-    return like(ty, i1)
 
 
 def is_predicate(ty: Attribute) -> bool:

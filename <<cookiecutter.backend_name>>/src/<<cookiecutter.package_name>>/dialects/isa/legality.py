@@ -11,9 +11,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from ...errors import CompileError
-from ...frontend.locations import location_of
 from ...target import SPECIAL_FUNCTIONS, VECTOR_TYPES
 from ...target_rules import COMPUTED_TYPES, EXPANDABLE
+from ..locations import location_of
 from .base import mnemonic
 from .checks import element_name
 from .matrix import Mma, has_unit_for

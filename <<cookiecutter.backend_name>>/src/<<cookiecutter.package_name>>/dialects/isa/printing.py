@@ -72,7 +72,7 @@ class InstructionPrinter(Printer):
         return self._captured(partial(self.print_ssa_value, value))
 
     def dictionary(self, attributes: dict[str, Attribute], reserved: set[str]) -> str:
-        """The attributes of an operation, but the `reserved` ones, with a space before them."""
+        """The attributes of an operation, except the `reserved` ones, with a space before them."""
         return self._captured(partial(self.print_op_attributes, attributes, reserved_attr_names=reserved))
 
     def _captured(self, write: Callable[[], object]) -> str:
@@ -138,7 +138,7 @@ class _Recorder(Printer):
         self.text += text
 
     def space_before(self, directive: Any, state: syntax.PrintingState) -> str:
-        """What a fixed part is printed as, or the space before a variable one; `state` goes on behind it."""
+        """What a fixed part is printed as, or the space before a variable one; `state` moves on past it."""
         self.text = ""
         if isinstance(directive, _FIXED):
             directive.print(self, state, None)  # type: ignore[arg-type]

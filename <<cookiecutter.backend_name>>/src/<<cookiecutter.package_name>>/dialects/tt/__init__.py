@@ -37,7 +37,7 @@ from .blocks import (
     MakeTensorDescOp,
     MakeTensorPtrOp,
 )
-from .contractions import DotOp, DotScaledOp, HistogramOp, ReduceOp, ReduceReturnOp, ScanOp, ScanReturnOp
+from .dots import DotOp, DotScaledOp
 from .elementwise import (
     ApproxDivFOp,
     BitcastOp,
@@ -64,6 +64,7 @@ from .memory import (
     LoadOp,
     StoreOp,
 )
+from .reductions import HistogramOp, ReduceOp, ReduceReturnOp, ScanOp, ScanReturnOp
 from .shapes import (
     BroadcastOp,
     CatOp,
