@@ -289,7 +289,12 @@ def repaired(answer: str) -> str:
 
 
 def as_meant(question: str, answer: str) -> str:
-    """The answer in the form that is used: a choice in its own capitals, a tile with the letter x."""
+    """The answer in the form that is used: a choice in its own capitals, a tile with the letter x.
+
+    And the address of a repository without what only git needs: addresses of pages are made from it.
+    """
+    if question == "repository_url":
+        return re.sub(r"(\.git)?/*$", "", answer)
     if question == "matrix_tile":
         return re.sub(r"\s*[x\u00d7]\s*", "x", answer, flags=re.IGNORECASE)
     for choice in CHOICES.get(question, ()):

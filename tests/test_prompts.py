@@ -261,6 +261,11 @@ def test_a_vendor_whose_name_gives_none_has_to_choose_one(vendor: str, why: str)
         ("license", "mit", "MIT"),
         ("license", "apache-2.0", "Apache-2.0"),
         ("ci_provider", "GitLab", "gitlab"),
+        (
+            "repository_url",
+            "https://github.com/kestrel/triton-k2.git/",
+            "https://github.com/kestrel/triton-k2",
+        ),
     ],
 )
 def test_other_spellings(question: str, answer: str, meant: str) -> None:

@@ -57,8 +57,9 @@ def test_placeholders_are_not_released(packages: dict[str, Path]) -> None:
     assert sentences[0] == "This version cannot be released yet:"
     assert all(re.fullmatch(r"- .*\.", sentence) for sentence in sentences[1:])
     for part in (
-        '"Source" of [project.urls] in pyproject.toml is a placeholder: https://example.com/triton-acme',
-        "the author's address in pyproject.toml is a placeholder: compiler@example.com",
+        "Source, Documentation, Changelog, Issues of [project.urls] in pyproject.toml should be your",
+        "not https://example.com/triton-acme; README.md has links to it, too",
+        "the author's address in pyproject.toml should be one that is read, not compiler@example.com",
         "the tag is v0.2.0, but the version in pyproject.toml is 0.1.0",
         'CHANGELOG.md says "0.1.0 (not released)": it should have the date',
     ):

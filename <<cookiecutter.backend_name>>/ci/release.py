@@ -1,4 +1,4 @@
-"""What has to be true before a version is published: python ci/release.py vX.Y.Z
+"""What has to be true before a version is published: `python ci/release.py vX.Y.Z`
 
 The release workflow runs it on the tag. An index keeps what it was given once, so placeholders are refused here.
 """
@@ -21,13 +21,14 @@ def placeholders(project: dict[str, object]) -> list[str]:
     found = []
     urls, authors = project.get("urls", {}), project.get("authors", [])
     assert isinstance(urls, dict) and isinstance(authors, list)
-    for name, url in urls.items():
-        if PLACEHOLDER.fullmatch(urlsplit(url).hostname or ""):
-            found.append(f'"{name}" of [project.urls] in pyproject.toml is a placeholder: {url}')
+    nowhere = [name for name, url in urls.items() if PLACEHOLDER.fullmatch(urlsplit(url).hostname or "")]
+    if nowhere:
+        what = f"{', '.join(nowhere)} of [project.urls] in pyproject.toml"
+        found.append(f"{what} should be your repository's, not {urls[nowhere[0]]}; README.md has links to it, too")
     for author in authors:
         address = author.get("email", "")
         if PLACEHOLDER.fullmatch(address.rpartition("@")[2]):
-            found.append(f"the author's address in pyproject.toml is a placeholder: {address}")
+            found.append(f"the author's address in pyproject.toml should be one that is read, not {address}")
     return found
 
 
