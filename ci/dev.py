@@ -59,6 +59,7 @@ IGNORED_FOLDERS = frozenset(
 )
 IGNORED_NAMES = re.compile(
     r".*\.(egg-info|pyc|pyo|whl|tmp|orig|rej)|\.[a-z]+_cache|\.hypothesis|\.coverage.*|\.lit_test_times\.txt"
+    r"|\.triton-backend\.json"  # names the template's commit: another one by the time of `back`
 )
 
 

@@ -14,6 +14,7 @@ import json
 import keyword
 import os
 import re
+import shlex
 import shutil
 import sys
 import unicodedata
@@ -23,10 +24,16 @@ from typing import TYPE_CHECKING, Any
 from cookiecutter.exceptions import FailedHookException
 from jinja2.ext import Extension
 
+from hooks.record import record
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, MutableMapping
 
     from jinja2 import Environment
+
+TEMPLATE_VERSION = (
+    "0.2.0"  # recorded in what is generated (`record`); the commit says more, where one is known
+)
 
 LONGEST_BACKEND_NAME = 32
 LONGEST_NAME = 64
@@ -58,6 +65,18 @@ DIALECTS = names(
     "vector wasm wasmssa x86 x86_func x86_scf"
 )
 # Names that a Windows file system keeps for devices: such a repository cannot be checked out there.
+# Words of a vendor's name that say nothing about its chip.
+COMPANY_FORMS = names(
+    "ab ag as asa bv co company corp corporation doo gmbh inc incorporated kg kk limited llc llp ltd nv oy "
+    "oyj plc pte pty sa sarl sas spa srl sro the"
+)
+# Questions with a few answers. They are no menus of cookiecutter's, since a wrong answer to one of those on
+# the command line ends in a traceback.
+CHOICES = {
+    "license": ("MIT", "Apache-2.0", "BSD-3-Clause"),
+    "gpu_reference": ("none", "nvidia"),
+    "ci_provider": ("github", "gitlab"),
+}
 WINDOWS_DEVICES = names("con prn aux nul") | {f"{port}{i}" for port in ("com", "lpt") for i in range(10)}
 
 
@@ -65,13 +84,14 @@ class Refused(FailedHookException):  # type: ignore[misc]  # cookiecutter is unt
     """An answer that is not accepted; `str()` is one sentence.
 
     It is cookiecutter's own exception for a hook that refuses: cookiecutter prints it and exits with status
-    1.
+    1. `advice`, printed below the sentence, is how to go on.
     """
 
-    def __init__(self, question: str, answer: str, reason: str) -> None:
+    def __init__(self, question: str, answer: str, reason: str, advice: str = "") -> None:
         # In ASCII and shortened, so that it can be printed on any terminal.
         shown = json.dumps(answer if len(answer) <= 40 else answer[:37] + "...")
-        super().__init__(f"{question} {shown} {reason}.")
+        super().__init__(f"{question} {shown} {reason}.{advice}")
+        self.question, self.answer, self.reason = question, answer, reason
 
 
 def check_text(question: str, answer: str) -> None:
@@ -180,11 +200,16 @@ def power_of_two(question: str, answer: str, smallest: int, largest: int) -> int
 def matrix_tile_mnk(question: str, answer: str) -> tuple[int, int, int]:
     """M, N and K of "MxNxK"; a single number stands for all three."""
     sides = answer.lower().split("x")
-    if len(sides) == 1:
-        sides *= 3
-    if len(sides) != 3:
+    if len(sides) not in (1, 3):
         raise Refused(question, answer, "is not of the form MxNxK, such as 16x16x16")
-    m, n, k = (power_of_two(question, side, 4, 256) for side in sides)
+    numbers = []
+    for side in sides:
+        try:
+            numbers.append(power_of_two(question, side, 4, 256))
+        except Refused as refusal:  # it names the side only
+            where = f"has the side {json.dumps(side)}, which " if len(sides) > 1 else ""
+            raise Refused(question, answer, where + refusal.reason) from None
+    m, n, k = numbers if len(numbers) == 3 else numbers * 3
     return m, n, k
 
 
@@ -210,9 +235,16 @@ def check_scratchpad_fits(answers: Mapping[str, Any]) -> None:
         raise Refused("scratchpad_kib", scratchpad, reason)
 
 
-def check_gpu_reference(question: str, answer: str) -> None:
-    if answer not in ("none", "nvidia"):
-        raise Refused(question, answer, 'is not a choice: please answer "none" or "nvidia"')
+def check_choice(question: str, answer: str) -> None:
+    *others, last = (f'"{choice}"' for choice in CHOICES[question])
+    if answer not in CHOICES[question]:
+        later = (
+            " (another license: write it into LICENSE and pyproject.toml later)"
+            if question == "license"
+            else ""
+        )
+        reason = f"is not a choice: please answer {', '.join(others)} or {last}{later}"
+        raise Refused(question, answer, reason)
 
 
 CHECKS: dict[str, Callable[[str, str], None]] = {
@@ -224,10 +256,12 @@ CHECKS: dict[str, Callable[[str, str], None]] = {
     "author": check_text,
     "email": check_email,
     "repository_url": check_repository_url,
+    "license": check_choice,
     "vector_lanes": check_vector_lanes,
     "matrix_tile": check_matrix_tile,
     "scratchpad_kib": check_scratchpad_kib,
-    "gpu_reference": check_gpu_reference,
+    "gpu_reference": check_choice,
+    "ci_provider": check_choice,
 }
 
 
@@ -254,6 +288,49 @@ def repaired(answer: str) -> str:
         return answer
 
 
+def as_meant(question: str, answer: str) -> str:
+    """The answer in the form that is used: a choice in its own capitals, a tile with the letter x.
+
+    And the address of a repository without what only git needs: addresses of pages are made from it.
+    """
+    if question == "repository_url":
+        return re.sub(r"(\.git)?/*$", "", answer)
+    if question == "matrix_tile":
+        return re.sub(r"\s*[x\u00d7]\s*", "x", answer, flags=re.IGNORECASE)
+    for choice in CHOICES.get(question, ()):
+        if answer.lower() == choice.lower():
+            return choice
+    return answer
+
+
+def for_a_shell(argument: str) -> str:
+    """Quoted for bash; as escaped bytes where the terminal cannot show it."""
+    try:
+        argument.encode(sys.stdout.encoding or "ascii")
+    except UnicodeError:
+        escaped = "".join(
+            chr(byte) if 32 <= byte < 127 and byte not in b"'\\" else f"\\x{byte:02x}"
+            for byte in argument.encode()
+        )
+        return f"$'{escaped}'"
+    return shlex.quote(argument)
+
+
+def how_to_go_on(answers: Mapping[str, Any], wrong: str) -> str:
+    """The command with all answers but the wrong one, for a person who has typed them; empty for a script."""
+    if "cookiecutter" not in sys.argv[0] or "--no-input" in sys.argv:
+        return ""
+    given = [argument for argument in sys.argv[1:] if argument.partition("=")[0] not in CHECKS]
+    good = [f"{name}={answers[name]}" for name in CHECKS if name in answers and name != wrong]
+    command = " ".join(map(for_a_shell, ["cookiecutter", "--no-input", *given, *good]))
+    return f"""
+
+What was answered before is kept in this command. Add {wrong}=..., and what else is not to be the default;
+or leave out --no-input to be asked again, with these answers as the defaults:
+
+  {command}"""
+
+
 def accept(answers: MutableMapping[str, Any], question: str) -> str:
     """Filter `answers | accept("question")`: check one answer, and repair its text in place.
 
@@ -261,11 +338,17 @@ def accept(answers: MutableMapping[str, Any], question: str) -> str:
     """
     if question == "vendor_name":  # the first
         check_given_names(sys.argv[1:] if "cookiecutter" in sys.argv[0] else [])
-    answer = repaired(str(answers[question]))
-    CHECKS[question](question, answer)
-    answers[question] = answer
-    if question == "scratchpad_kib":  # asked after matrix_tile
-        check_scratchpad_fits(answers)
+    answer = as_meant(question, repaired(str(answers[question])))
+    try:
+        if question == "backend_name" and not answer:
+            check_backend_of(answers["vendor_name"])
+        CHECKS[question](question, answer)
+        answers[question] = answer
+        if question == "scratchpad_kib":  # asked after matrix_tile
+            check_scratchpad_fits(answers)
+    except Refused as refusal:
+        advice = how_to_go_on(answers, question)
+        raise Refused(refusal.question, refusal.answer, refusal.reason, advice) from None
     return ""
 
 
@@ -275,15 +358,39 @@ def accept_all(answers: MutableMapping[str, Any]) -> None:
         accept(answers, question)
 
 
-def backend_of(vendor: str) -> str:
-    """Filter: what the backend of a vendor may be called: "zephyr" for "Zephyr Compute, Inc."."""
-    plain = unicodedata.normalize("NFKD", vendor).lower()
-    name = re.sub(r"[^a-z0-9]", "", (plain.split() or [""])[0])
+def first_word(vendor: str) -> str:
+    """Of a vendor's name, in a-z and 0-9, without what only says which kind of company it is."""
+    plain = unicodedata.normalize("NFKD", vendor).lower().replace(".", "")
+    for word in re.split(r"[\s,;/()]+", plain):
+        parts = [re.sub("[^a-z0-9]", "", part) for part in word.split("-")]
+        name = "".join(part for part in parts if part not in COMPANY_FORMS)
+        if name:
+            return name
+    return ""
+
+
+def check_backend_of(vendor: str) -> None:
+    """Refuse a vendor's name that gives no backend name, where no other one was given."""
+    name = first_word(vendor)
     try:
         check_backend_name("backend_name", name)
+    except Refused as refusal:
+        fault = refusal.reason.partition(":")[0]
+        why = f'its first word, "{name}", {fault}' if name else "it has no letters a-z"
+        what_to_do = "please answer backend_name, too, such as backend_name=mychip"
+        raise Refused("vendor_name", vendor, f"gives no backend_name, since {why}: {what_to_do}") from None
+
+
+def backend_of(vendor: str) -> str:
+    """Filter: what the backend of a vendor may be called: "zephyr" for "Zephyr Compute, Inc.".
+
+    Empty where its first word is no such name: then the person has to choose one (`check_backend_of`).
+    """
+    try:
+        check_backend_of(vendor)
     except Refused:
-        return "acme"
-    return name
+        return ""
+    return first_word(vendor)
 
 
 def quoted(text: str) -> str:
@@ -340,5 +447,5 @@ class Answers(Extension):
 
     def __init__(self, environment: Environment) -> None:
         super().__init__(environment)
-        for function in (accept, backend_of, quoted, markdown, tile_mnk, handover):
+        for function in (accept, backend_of, quoted, markdown, tile_mnk, handover, record):
             environment.filters[function.__name__] = function

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import json
+import shlex
 import string
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from hooks.answers import Refused, accept_all, backend_of
+from hooks.answers import CHECKS, Refused, accept_all, backend_of, for_a_shell
 from template import REPOSITORY, cookiecutter, generate, tree
 
 CONTROL = "control character"
@@ -118,12 +121,20 @@ REFUSALS = [
     ("matrix_tile", "16x16x12", "is not a power of two"),
     ("matrix_tile", "axbxc", "is not a whole number"),
     ("matrix_tile", "16x16x16x16", "is not of the form MxNxK"),
+    ("matrix_tile", "16x16x33", 'matrix_tile "16x16x33" has the side "33", which is not a power of two'),
+    ("matrix_tile", "33", 'matrix_tile "33" is not a power of two'),
     ("scratchpad_kib", "0", "is not a whole number from 32 to 1048576"),
     ("scratchpad_kib", "31", "is not a whole number from 32"),
     ("scratchpad_kib", "-1", "is not a whole number"),
     ("scratchpad_kib", "99999999999999", "is not a whole number"),
     ("scratchpad_kib", "many", "is not a whole number"),
-    ("gpu_reference", "amd", "is not a choice"),
+    ("gpu_reference", "amd", 'is not a choice: please answer "none" or "nvidia"'),
+    (
+        "license",
+        "Proprietary",
+        'is not a choice: please answer "MIT", "Apache-2.0" or "BSD-3-Clause" (another',
+    ),
+    ("ci_provider", "jenkins", 'is not a choice: please answer "github" or "gitlab"'),
 ]
 
 
@@ -137,10 +148,12 @@ def default_answers() -> dict[str, str]:
         "author": "Acme Silicon compiler team",
         "email": "compiler@example.com",
         "repository_url": "https://example.com/triton-acme",
+        "license": "MIT",
         "vector_lanes": "16",
         "matrix_tile": "16x16x16",
         "scratchpad_kib": "1024",
         "gpu_reference": "none",
+        "ci_provider": "github",
     }
 
 
@@ -166,6 +179,9 @@ def test_refused_with_one_sentence(question: str, answer: str, reason: str) -> N
         ("package_name", "numpy"),
         ("vector_lanes", "12"),
         ("scratchpad_kib", "0"),
+        ("license", "Proprietary"),
+        ("gpu_reference", "amd"),
+        ("vendor_name", "3M"),
     ],
 )
 def test_refusal_leaves_nothing_behind(tmp_path: Path, question: str, answer: str) -> None:
@@ -198,14 +214,93 @@ def test_answer_to_no_question(tmp_path: Path, argument: str, hint: str) -> None
         ("Acme Silicon", "acme"),
         ("Zephyr Compute, Inc.", "zephyr"),
         ("X-Chips", "xchips"),
-        ("3dfx", "acme"),
-        ("NVIDIA", "acme"),
         ("Žižka", "zizka"),
-        ("  ", "acme"),
+        ("Kestrel-Silicon, Inc.", "kestrelsilicon"),
+        ("Kestrel,Inc.", "kestrel"),
+        ("Kestrel-GmbH", "kestrel"),
+        ("Kestrel(UK) Ltd.", "kestrel"),
+        ("The Chip Company", "chip"),
+        ("N.V. Chips", "chips"),
+        ("3dfx", ""),
+        ("NVIDIA", ""),
+        ("日本", ""),
+        ("  ", ""),
     ],
 )
 def test_default_name_comes_from_the_vendor(vendor: str, backend: str) -> None:
     assert backend_of(vendor) == backend
+
+
+@pytest.mark.parametrize(
+    ("vendor", "why"),
+    [
+        ("3M", 'since its first word, "3m", begins with a digit'),
+        ("2nd Silicon", 'since its first word, "2nd", begins with a digit'),
+        ("日本", "has no letters a-z"),
+        ("NVIDIA", 'its first word, "nvidia", is a backend or device that Triton already knows'),
+        ("Tensor Co.", 'its first word, "tensor", is the name of a dialect'),
+        ("Inc.", "has no letters a-z"),
+    ],
+)
+def test_a_vendor_whose_name_gives_none_has_to_choose_one(vendor: str, why: str) -> None:
+    """And does not get another vendor's, unasked."""
+    answers = {**default_answers(), "vendor_name": vendor}
+    with pytest.raises(Refused) as refusal:
+        accept_all({**answers, "backend_name": backend_of(vendor)})
+    sentence = str(refusal.value)
+    assert sentence.isascii() and sentence.count("\n") == 0
+    assert why in sentence and "please answer backend_name, too, such as backend_name=mychip" in sentence
+    accept_all({**answers, "backend_name": "mychip"})
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "meant"),
+    [
+        ("matrix_tile", "16×16×32", "16x16x32"),
+        ("matrix_tile", "16 X 8 x 32", "16x8x32"),
+        ("license", "mit", "MIT"),
+        ("license", "apache-2.0", "Apache-2.0"),
+        ("ci_provider", "GitLab", "gitlab"),
+        (
+            "repository_url",
+            "https://github.com/kestrel/triton-k2.git/",
+            "https://github.com/kestrel/triton-k2",
+        ),
+    ],
+)
+def test_other_spellings(question: str, answer: str, meant: str) -> None:
+    answers = {**default_answers(), question: answer}
+    accept_all(answers)
+    assert answers[question] == meant
+
+
+def test_every_question_is_checked() -> None:
+    settings = json.loads((REPOSITORY / "cookiecutter.json").read_text(encoding="utf-8"))
+    assert [name for name in settings if not name.startswith("_")] == list(CHECKS) == list(default_answers())
+    assert all(f"__{name}_ok" in settings for name in CHECKS)
+
+
+def test_what_was_answered_survives_a_wrong_answer(tmp_path: Path) -> None:
+    """As a command that a shell takes; with one more word it generates what was asked for."""
+    typed = 'Jan\'s "Chips"\nchips\n\n\n\nŽižka\nno address\n'
+    failed = cookiecutter(tmp_path / "output", arguments=(), stdin=typed)
+    assert failed.returncode == 1 and failed.stderr == ""
+    command = failed.stdout.rstrip().splitlines()[-1].strip()
+    assert command.startswith("cookiecutter --no-input ") and "author=Žižka" in command
+    assert "email=" not in command and 'email "no address" is not an e-mail address' in failed.stdout
+    words = shlex.split(command)[2:]
+    answers = dict(word.split("=", 1) for word in words if "=" in word)
+    assert answers["vendor_name"] == 'Jan\'s "Chips"' and answers["backend_name"] == "chips"
+    assert words[0] == str(REPOSITORY)
+    assert (generate(tmp_path / "again", answers) / "pyproject.toml").is_file()
+
+
+def test_that_command_where_the_terminal_cannot_show_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
+    quoted = for_a_shell("author=Jan's Žižka\\")
+    assert quoted.isascii()
+    shown = subprocess.run(["bash", "-c", f"printf %s {quoted}"], capture_output=True, check=True)
+    assert shown.stdout.decode() == "author=Jan's Žižka\\"
 
 
 def test_absolute_backend_name_is_not_followed(tmp_path: Path) -> None:

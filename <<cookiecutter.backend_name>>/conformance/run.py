@@ -25,7 +25,7 @@ from cases import Scope, file_of, sample
 from known import KnownFailures, KnownFailuresError
 from workers import INSIDE, Session
 
-from <<cookiecutter.package_name>>.target import BACKEND_NAME
+from <<cookiecutter.package_name>>.target import BACKEND_NAME, DISTRIBUTION_NAME
 
 HERE = Path(__file__).resolve().parent
 NEEDED = ("triton", "torch", "numpy", "scipy", "pytest", "expecttest")
@@ -84,7 +84,8 @@ def check_backend(environment: dict[str, str], name: str = BACKEND_NAME) -> None
     answer = done.stdout.strip()
     if answer != name:
         last = (done.stderr.strip() or f"the active backend is {answer!r}").splitlines()[-1]
-        raise UsageError(f"{sys.executable} does not run kernels on {name}: {last}\nTry: <<cookiecutter.distribution_name>> doctor")
+        sentence = f"{sys.executable} does not run kernels on {name}: {last}"
+        raise UsageError(f"{sentence}\nTry: {DISTRIBUTION_NAME} doctor")
 
 
 def versions() -> dict[str, str]:

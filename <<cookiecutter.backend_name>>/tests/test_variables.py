@@ -19,7 +19,7 @@ def test_the_table_has_what_is_read() -> None:
     assert set(READ) <= variables.KNOWN
 
 
-@pytest.mark.parametrize("name", ["VERIFY_PASS", "NUM_THREAD", "DEVISE", "TIMES_PASSES"])
+@pytest.mark.parametrize("name", ["VERIFY_PASS", "NUM_THREAD", "DEVISE", "TIMES_PASSES", "NUMTHREADS"])
 def test_a_misspelt_one_is_named_once(name: str, recwarn: pytest.WarningsRecorder) -> None:
     variables._warn.cache_clear()
     for _ in range(2):
@@ -33,6 +33,7 @@ def test_a_misspelt_one_is_named_once(name: str, recwarn: pytest.WarningsRecorde
 
 @pytest.mark.parametrize("name", ["VERIFY_PASSES", "HOME", "SDK_VERSION", "THREADS", "DEVICE_ID"])
 def test_known_and_foreign_ones_are_not(name: str, recwarn: pytest.WarningsRecorder) -> None:
+    variables._warn.cache_clear()
     variables.warn_of_misspelt([f"{ENV_PREFIX}_{name}"])
     assert not list(recwarn)
 

@@ -12,8 +12,10 @@ from typing import Final
 
 from ..target import ENV_PREFIX
 
+PREFIX: Final = f"{ENV_PREFIX}_"
+
 KNOWN: Final = frozenset(
-    f"{ENV_PREFIX}_{name}"
+    f"{PREFIX}{name}"
     for name in (
         "DEVICE",
         "DISABLE_PASSES",
@@ -29,6 +31,11 @@ KNOWN: Final = frozenset(
 """What some file of this package reads (`tests/test_variables.py` compares)."""
 
 
+ALIKE: Final = 0.82
+"""From here on, two names without the prefix are one name, misspelt: DEVISE and DEVICE are (0.83), DEVICE_ID and DEVICE
+are not (0.80)."""
+
+
 class UnknownVariable(UserWarning):
     """An environment variable that looks like one of ours is read by nothing."""
 
@@ -41,14 +48,22 @@ def warn_of_misspelt(names: Iterable[str]) -> None:
             _warn(name)
 
 
-@functools.cache
-def _warn(name: str) -> None:
+def meant_by(name: str, known: Iterable[str] = KNOWN) -> str | None:
+    """Which known variable a name is a misspelling of. The prefix does not count: all have it, and the longer it is,
+    the more alike it would make them."""
     import difflib
 
-    near = difflib.get_close_matches(name, sorted(KNOWN), 1, cutoff=0.9)
-    if near:
+    bare = sorted(one.removeprefix(PREFIX) for one in known)
+    near = difflib.get_close_matches(name.removeprefix(PREFIX), bare, 1, cutoff=ALIKE)
+    return PREFIX + near[0] if near else None
+
+
+@functools.cache
+def _warn(name: str) -> None:
+    meant = meant_by(name)
+    if meant is not None:
         warnings.warn(
-            f"the environment variable {name} is set, but nothing reads it: did you mean {near[0]}?",
+            f"the environment variable {name} is set, but nothing reads it: did you mean {meant}?",
             UnknownVariable,
             stacklevel=2,
         )
