@@ -13,6 +13,7 @@ NEXT_STEPS = """
 {distribution_name} is complete. Next:
 
   cd {folder}
+  git add --all && git commit -m "As generated"   # first: a base for your changes
   python -m pip install -e ".[test]"   # beside a stock Triton
   {distribution_name} doctor   # what is installed, and does it fit together?
   {distribution_name} demo     # kernels on the reference device

@@ -199,7 +199,12 @@ def test_gpu_reference_is_there_only_if_asked_for(tmp_path: Path) -> None:
     different = [
         name for name in mine - extra if (package / name).read_bytes() != (without / name).read_bytes()
     ]
-    assert sorted(different) == ["docs/README.md", "docs/kernel-functions.md", "pyproject.toml"]
+    assert sorted(different) == [
+        ".triton-backend.json",
+        "docs/README.md",
+        "docs/kernel-functions.md",
+        "pyproject.toml",
+    ]
 
 
 def test_every_action_is_pinned_and_one_job_gates(tmp_path: Path) -> None:
