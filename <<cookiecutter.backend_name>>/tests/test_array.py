@@ -124,7 +124,7 @@ def test_empty_and_wrapped_arrays() -> None:
     with pytest.raises(TypeError, match="elements of bfloat16 are stored as uint16"):
         DeviceArray.wrap(memory, "bfloat16")
     fields = np.zeros(4, np.dtype([("a", np.int16), ("b", np.float32)]))
-    with pytest.raises(ValueError, match="no multiples of the 4-byte elements"):
+    with pytest.raises(ValueError, match="not multiples of the 4-byte elements"):
         DeviceArray.wrap(fields["b"])
 
 

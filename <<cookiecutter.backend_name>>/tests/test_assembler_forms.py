@@ -206,7 +206,7 @@ def test_wrong_contents_under_a_right_checksum_are_refused() -> None:
 
 
 def test_foreign_binaries_are_named() -> None:
-    with pytest.raises(EncodingError, match="no binary"):
+    with pytest.raises(EncodingError, match="not a binary"):
         decode(b"\x7fELF" + bytes(100))
     newer = bytearray(image())
     struct.pack_into("<H", newer, 4, 99)

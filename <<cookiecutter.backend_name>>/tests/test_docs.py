@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -166,6 +167,21 @@ def test_style_of_the_readme(tmp_path: Path) -> None:
     for words in (["check", "."], ["format", "--diff", "."]):
         done = subprocess.run([str(RUFF), *words], cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_files_that_pages_name_are_there() -> None:
+    """But for those that pages make, and those in folders that are not here, which an owner may have deleted."""
+    root = DOCS.parent
+    homes = (root / "src" / PACKAGE_NAME, root)
+    made = {place for page in PAGES if (DOCS / page).exists() for place, _ in placed(page)}
+    missing: list[str] = []
+    for page in DOCS.glob("*.md"):
+        for name in re.findall(r"`([\w-]+/[\w./-]+\.(?:py|md|c))`", page.read_text(encoding="utf-8")):
+            folders = [home for home in homes if (home / name).parent.is_dir()]
+            is_made = any(place.endswith(f"/{name}") for place in made)
+            if folders and not is_made and not any((home / name).exists() for home in folders):
+                missing.append(f"{page.name}: {name}")
+    assert missing == []
 
 
 def test_every_constant_of_the_machine_is_explained() -> None:

@@ -21,7 +21,7 @@ def compiling_backend() -> Any:
 
     Triton makes the managers of its cache by the digest of a key, and tells them nothing else.
     """
-    frame = sys._getframe(1)
+    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage] (there is no other)
     for _ in range(4):
         if frame.f_back is None:
             break

@@ -147,6 +147,8 @@ def description(value: Any, seen: dict[int, object] | None = None) -> str:
             return f"set({sorted(description(item, seen) for item in value)})"
         case type() if value.__module__ == "builtins" or _file_of(value.__module__) is not None:
             return f"class {value.__module__}.{value.__qualname__}"
+        case _:
+            pass
     text = "" if isinstance(value, type | FunctionType) else repr(value)
     if text and " at 0x" not in text:
         return text
@@ -166,6 +168,8 @@ def description(value: Any, seen: dict[int, object] | None = None) -> str:
             return f"property({each([value.fget, value.fset])})"
         case MethodType():
             return f"method({each([value.__func__, value.__self__])})"
+        case _:
+            pass
     return f"{description(type(value), seen)} {description(getattr(value, '__dict__', {}), seen)}"
 
 

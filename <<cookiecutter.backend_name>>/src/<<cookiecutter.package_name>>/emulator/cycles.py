@@ -115,7 +115,7 @@ def cost_of(block: Block) -> BlockCost:
     cost = BlockCost()
     free: dict[Unit, int] = defaultdict(int)
     ready: dict[tuple[RegisterFile, int], tuple[int, Unit]] = {}
-    issue = 0
+    issue, line = 0, None
     for instruction, line in zip(block.code, lines_of(block), strict=True):
         unit = unit_of(instruction)
         busy = occupancy(instruction, unit)

@@ -5,7 +5,7 @@ For a machine without the unit ``passes/expand_matrix.py`` turns them into vecto
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from math import prod
 from typing import Final
@@ -188,7 +188,7 @@ def multiply(
 @contextmanager
 def repeated(
     b: Builder, addresses: list[SSAValue], extent: int, tile: int, pitches: tuple[int, ...]
-) -> Iterator[list[SSAValue]]:
+) -> Generator[list[SSAValue]]:
     """A loop over tiles of an extent, in which `addresses` are those of the tile: they move by ``pitches`` bytes for
     each element. No loop where one tile is enough."""
     if extent <= tile:
