@@ -24,7 +24,9 @@ def placeholders(project: dict[str, object]) -> list[str]:
     nowhere = [name for name, url in urls.items() if PLACEHOLDER.fullmatch(urlsplit(url).hostname or "")]
     if nowhere:
         what = f"{', '.join(nowhere)} of [project.urls] in pyproject.toml"
-        found.append(f"{what} should be your repository's, not {urls[nowhere[0]]}; README.md has links to it, too")
+        found.append(
+            f"{what} should be your repository's, not {urls[nowhere[0]]}; README.md has links to it, too"
+        )
     for author in authors:
         address = author.get("email", "")
         if PLACEHOLDER.fullmatch(address.rpartition("@")[2]):
@@ -38,7 +40,9 @@ def what_is_missing(tag: str, root: Path = ROOT) -> list[str]:
     version = project["version"]
     found = placeholders(project)
     if tag != f"v{version}":
-        found.append(f"the tag is {tag}, but the version in pyproject.toml is {version}: the tag should be v{version}")
+        found.append(
+            f"the tag is {tag}, but the version in pyproject.toml is {version}: the tag should be v{version}"
+        )
     changes = (root / "CHANGELOG.md").read_text(encoding="utf-8")
     heading = re.search(rf"^## {re.escape(version)}(?![\w.]).*$", changes, re.MULTILINE)
     if heading is None:

@@ -250,6 +250,7 @@ def test_no_emitter(fresh: None, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_number(fresh: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(opcodes.NUMBERS, "mulf")
     opcodes.form_of.cache_clear()
+    opcodes.form_numbered.cache_clear()
     error = refused(emulated())
     check_lines(error)
     assert f"{BACKEND_NAME}.mulf has no number" in error.message

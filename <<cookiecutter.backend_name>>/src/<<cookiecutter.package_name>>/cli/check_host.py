@@ -64,18 +64,20 @@ def environment_variables(environment: Environment) -> Iterator[Finding]:
         yield ok("environment", f"no variable {prefix}* is set")
         return
     known = _variables_read()
+    # The longer the prefix, the more alike it would make them.
+    bare = [name.removeprefix(prefix) for name in known]
     for name in names:
         setting = f"{name}={environment.environ[name]}"
         if name in known:
             yield ok("environment", setting)
             continue
-        near = difflib.get_close_matches(name, known, 1, cutoff=0.75)
+        near = difflib.get_close_matches(name.removeprefix(prefix), bare, 1, cutoff=0.75)
         yield warn(
             "environment.unknown",
             f"{setting}: nothing in this package reads {name}"
-            + (f"; did you mean {near[0]}?" if near else "."),
+            + (f"; did you mean {prefix}{near[0]}?" if near else "."),
             "Rename it." if near else "Unset it, unless it belongs to other software.",
-            f"unset {name}" + (f"; export {near[0]}={environment.environ[name]}" if near else ""),
+            f"unset {name}" + (f"; export {prefix}{near[0]}={environment.environ[name]}" if near else ""),
         )
 
 
