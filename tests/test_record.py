@@ -41,7 +41,7 @@ def git(folder: Path, *words: str) -> str:
 
 
 def commit(folder: Path, message: str) -> str:
-    git(folder, "add", "--all", "--force")
+    git(folder, "add", "--all")  # byte code stays out, by .gitignore
     git(folder, "commit", "--quiet", "--no-verify", "--message", message)
     return git(folder, "rev-parse", "HEAD")
 
