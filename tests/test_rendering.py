@@ -202,6 +202,7 @@ def test_gpu_reference_is_there_only_if_asked_for(tmp_path: Path) -> None:
     assert sorted(different) == [
         ".triton-backend.json",
         "docs/README.md",
+        "docs/architecture.md",
         "docs/kernel-functions.md",
         "pyproject.toml",
     ]

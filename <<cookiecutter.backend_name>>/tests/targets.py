@@ -33,7 +33,7 @@ TARGETS: dict[str, dict[str, object]] = {
     "lanes-64": {"VECTOR_LANES": 64, "MATRIX_TILE": (32, 32, 32)},
     "scratchpad-32k": {"SCRATCHPAD_BYTES": 32 * 2**10, "MATRIX_TILE": (4, 4, 4)},
     "group-1": {"REGISTER_GROUP": 1},
-    "group-8": {"REGISTER_GROUP": 8, "VECTOR_LANES": 4},
+    "group-8": {"REGISTER_GROUP": 8, "VECTOR_LANES": 4, "VECTOR_REGISTERS": 64},
     "scratchpad-limit": {"SCRATCHPAD_OVERFLOWS": False, "SCRATCHPAD_BYTES": 64 * 2**10},
     "no-matrix": {"MATRIX_TILE": None},
     "no-fp64": {"VECTOR_TYPES": NO_FP64},

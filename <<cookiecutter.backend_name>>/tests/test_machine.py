@@ -15,8 +15,7 @@ import triton.language as tl
 from lane_functions import LaneFunction
 from test_filecheck import run_command
 
-from <<cookiecutter.package_name>> import machine
-from <<cookiecutter.package_name>>.backend import caches
+from <<cookiecutter.package_name>> import host_caches, machine
 from <<cookiecutter.package_name>>.backend.options import Options
 from <<cookiecutter.package_name>>.dialects.isa import alu
 from <<cookiecutter.package_name>>.host_features import HostFeatures
@@ -41,7 +40,7 @@ def on_host(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     def pretend(name: str) -> None:
         host, cache = HOSTS[name]
         monkeypatch.setattr(HostFeatures, "current", staticmethod(lambda: host))
-        monkeypatch.setattr(caches, "last_level_bytes", lambda: cache)
+        monkeypatch.setattr(host_caches, "last_level_bytes", lambda: cache)
         machine.reference_device.cache_clear()
 
     yield pretend
