@@ -110,20 +110,33 @@ def test_a_newer_template_is_merged_as_contributing_says(tmp_path: Path) -> None
     (place / "CHANGELOG.md").unlink()
     new = commit(template, "new")
 
-    script = commands(package).replace("gh:OWNER/triton-backend", f"git+file://{template}")
-    assert f"git+file://{template}" in script
     home = tmp_path / "home"
     home.mkdir()
     tools = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    done = subprocess.run(
-        ["bash", "-euc", script],
-        cwd=package,
-        env={**os.environ, **IDENTITY, "HOME": str(home), "PATH": tools, "TMPDIR": str(tmp_path)},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+
+    def follow(address: str) -> subprocess.CompletedProcess[str]:
+        """The commands with the address of a template, in a shell that goes on after a command that fails."""
+        script = commands(package).replace("gh:OWNER/triton-backend", address)
+        assert address in script
+        return subprocess.run(
+            ["bash", "-c", script],
+            cwd=package,
+            env={**os.environ, **IDENTITY, "HOME": str(home), "PATH": tools, "TMPDIR": str(tmp_path)},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    # A wrong address stops it, though what an earlier time has fetched could be merged.
+    before = git(package, "rev-parse", "HEAD")
+    for side in ("old", "new"):
+        git(package, "update-ref", f"refs/template/{side}", before)
+    assert follow(f"git+file://{tmp_path}/nowhere").returncode != 0
+    assert git(package, "rev-parse", "HEAD") == before and git(package, "status", "--porcelain") == ""
+    assert git(package, "for-each-ref", "refs/template") == ""
+
+    done = follow(f"git+file://{template}")
     assert done.returncode == 0, done.stdout + done.stderr
     text = tox.read_text()
     assert text.startswith("# a line of the newer template\n") and "[testenv:ours]" in text

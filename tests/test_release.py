@@ -60,6 +60,9 @@ def test_placeholders_are_not_released(packages: dict[str, Path]) -> None:
         "Source, Documentation, Changelog, Issues of [project.urls] in pyproject.toml should be your",
         "not https://example.com/triton-acme; README.md has links to it, too",
         "the author's address in pyproject.toml should be one that is read, not compiler@example.com",
+        "README.md still has the placeholder https://example.com (line ",
+        "SECURITY.md still has the placeholder https://example.com (line ",
+        "CONTRIBUTING.md still has the placeholder https://example.com (line ",
         "the tag is v0.2.0, but the version in pyproject.toml is 0.1.0",
         'CHANGELOG.md says "0.1.0 (not released)": it should have the date',
     ):
@@ -78,6 +81,32 @@ def test_a_package_with_real_addresses_and_a_date_is_released(packages: dict[str
         assert "CHANGELOG.md has no section for 0.1.0" in checked(packages["github"], "v0.1.0")[1]
     finally:
         changes.write_text(text)
+
+
+def test_addresses_in_pages_are_released_only_where_they_lead_somewhere(tmp_path: Path) -> None:
+    """Those in pyproject.toml are mended first, since the index asks for them; the pages are forgotten."""
+    package = generate(tmp_path, {**REAL, "email": "compiler.team-1@kestrel.dev"})
+    changes, security = package / "CHANGELOG.md", package / "SECURITY.md"
+    changes.write_text(changes.read_text().replace("(not released)", "(2031-05-06)"))
+    assert checked(package, "v0.1.0") == (0, "")
+    ours = security.read_text()
+    address = r"compiler.team\-1\@kestrel.dev"
+    assert address in ours
+    for other, sentence in (
+        ("security@kestrel.dev", ""),
+        (r"compiler\@example.com", "SECURITY.md still has the placeholder compiler@example.com (line 3)"),
+        ("team@gone.dev", "SECURITY.md has reports sent to team@gone.dev, but the author's address in"),
+    ):
+        security.write_text(ours.replace(address, other))
+        status, text = checked(package, "v0.1.0")
+        assert (status, sentence in text) == (int(bool(sentence)), True), text
+    security.unlink()
+    assert checked(package, "v0.1.0") == (0, "")
+    contributing = package / "CONTRIBUTING.md"
+    contributing.write_text(contributing.read_text() + "Ask at <https://forge.example.com/x>, or ask@example.org.\n")
+    status, text = checked(package, "v0.1.0")
+    assert status == 1 and "CONTRIBUTING.md still has the placeholder https://forge.example.com" in text
+    assert "and 1 more like it" in text
 
 
 def test_no_second_index_answers_for_our_requirements(packages: dict[str, Path]) -> None:
