@@ -38,7 +38,9 @@ if not NATIVE.is_x86:
 
 MATRIX_HOSTS = dict(HOSTS)
 """Those whose products differ: some without the instructions for 16-bit floats that this one may have."""
-for _name, _features in {"without-tiles": ("amx-",), "wide-vectors": ("amx-", "avx512bf16")}.items():
+for _name, _features in {
+    "tiles-of-bf16-only": ("amx-fp16",), "without-tiles": ("amx-",), "wide-vectors": ("amx-", "avx512bf16")
+}.items():
     _less = ",".join(f"-{f[1:]}" if f[1:].startswith(_features) else f for f in NATIVE.features.split(","))
     if _less != NATIVE.features and _less not in [host.features for host in MATRIX_HOSTS.values()]:
         MATRIX_HOSTS[_name] = HostFeatures(NATIVE.name, _less, NATIVE.triple)
@@ -87,9 +89,16 @@ class IsaKernel:
     """A compiled kernel: call it with a value or an array per argument."""
 
     def __init__(
-        self, arguments: Mapping[str, str], body: str, host: HostFeatures = NATIVE, *, verify: bool = True
+        self,
+        arguments: Mapping[str, str],
+        body: str | ModuleOp,
+        host: HostFeatures = NATIVE,
+        *,
+        verify: bool = True,
     ) -> None:
-        self.llir = emit_module(parse_kernel(arguments, body, verify=verify), host)
+        """`body`: the kernel's instructions, or a module that `parse_kernel` made."""
+        module = parse_kernel(arguments, body, verify=verify) if isinstance(body, str) else body
+        self.llir = emit_module(module, host)
         self._image = load_image(compile_llvm(self.llir, host), "k")
         prototype = ctypes.CFUNCTYPE(
             ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64

@@ -17,16 +17,16 @@ from <<cookiecutter.package_name>>.runtime.packing import read_signature
 
 COPY_ARGUMENTS = """
 declare ptr @memcpy(ptr, ptr, i64)
-define i32 @copy_arguments(ptr %args, ptr %scratch, ptr %grid, i64 %first, i64 %last) {
+define { i32, i64 } @copy_arguments(ptr %args, ptr %scratch, ptr %grid, i64 %first, i64 %last) {
   %out = load ptr, ptr %args
   %copied = call ptr @memcpy(ptr %out, ptr %args, i64 SIZE)
-  ret i32 0
+  ret { i32, i64 } zeroinitializer
 }
 """
 """Copies all its argument slots to where the first argument points."""
 
 COUNT_PROGRAMS = """
-define i32 @count(ptr %args, ptr %scratch, ptr %grid, i64 %first, i64 %last) {
+define { i32, i64 } @count(ptr %args, ptr %scratch, ptr %grid, i64 %first, i64 %last) {
 entry:
   %out = load ptr, ptr %args
   %rounds.at = getelementptr i64, ptr %args, i64 1
@@ -52,20 +52,22 @@ trap:
   %code64 = sub i64 %id, %bad
   %code63 = add i64 %code64, 1
   %code = trunc i64 %code63 to i32
-  ret i32 %code
+  %result0 = insertvalue { i32, i64 } zeroinitializer, i32 %code, 0
+  %result = insertvalue { i32, i64 } %result0, i64 %id, 1
+  ret { i32, i64 } %result
 good:
   %next = add i64 %id, 1
   %again = icmp slt i64 %next, %last
   br i1 %again, label %program, label %end
 end:
-  ret i32 0
+  ret { i32, i64 } zeroinitializer
 }
 """
 """Adds 1 to element `program` of an i32 array, after some rounds of busy work. Programs from ``bad`` on trap: code 1 is
 program ``bad``. Arguments: array, rounds, bad."""
 
 BARRIER = """
-define i32 @barrier(ptr %args, ptr %scratch, ptr %grid, i64 %first, i64 %last) {
+define { i32, i64 } @barrier(ptr %args, ptr %scratch, ptr %grid, i64 %first, i64 %last) {
 entry:
   %out = load ptr, ptr %args
   %n32 = load i32, ptr %grid
@@ -76,7 +78,7 @@ wait:
   %all = icmp sge i32 %seen, %n32
   br i1 %all, label %end, label %wait
 end:
-  ret i32 0
+  ret { i32, i64 } zeroinitializer
 }
 """
 """Every program waits until all programs of the grid have arrived."""

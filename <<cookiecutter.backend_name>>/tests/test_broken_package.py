@@ -103,6 +103,16 @@ def test_a_file_that_cannot_be_imported(broken: Broken, file: str, text: str, wo
         assert words in found[0]["what"]
 
 
+@pytest.mark.parametrize("error", ["ImportError", "AttributeError"])
+def test_a_file_that_needs_something_optional(broken: Broken, error: str) -> None:
+    """It may fail to be imported if those that import it do without it (see `test_optional_imports.py`)."""
+    broken.append("runtime/vendor.py", "import no_such_vendor_library\n")
+    broken.append("emulator/alu.py", f"\ntry:\n    from ..runtime import vendor\nexcept {error}:\n    vendor = None\n")
+    failures = [finding["what"] for finding in broken.doctor()]
+    assert (failures == []) is (error == "ImportError"), failures
+    assert error == "ImportError" or any("'no_such_vendor_library'" in what for what in failures)
+
+
 def test_several_files_that_cannot_be_imported(broken: Broken) -> None:
     """Each is named, whatever of a launch needs it, and once, however many others import it."""
     files = {

@@ -213,7 +213,7 @@ def test_r19_a_scalar_condition_in_a_branch() -> None:
     out = np.zeros(1, np.int32)
     launch(check_scalar, (1,), np.array([-5], np.int32), out, 3, debug=True)
     assert out[0] == -5
-    with pytest.raises(RuntimeError, match="device-side assert.*not positive"):
+    with pytest.raises(RuntimeError, match=r"device-side assert.*not positive.*program \(0, 0, 0\) of the grid \(1, 1, 1\)"):
         launch(check_scalar, (1,), np.array([-5], np.int32), out, 4, debug=True)
 
 
@@ -237,6 +237,11 @@ def print_tile(x, R: tl.constexpr, C: tl.constexpr):
 @triton.jit
 def print_lanes(x, N: tl.constexpr):
     tl.device_print(" lanes: ", tl.load(x + tl.arange(0, N)))
+
+
+@triton.jit
+def print_hexadecimal(x, N: tl.constexpr):
+    tl.device_print(" bits: ", tl.load(x + tl.arange(0, N)), hex=True)
 
 
 @triton.jit
@@ -288,6 +293,31 @@ def test_r19_print_bfloat16_and_booleans(capfd: pytest.CaptureFixture[str]) -> N
     lines = printed(capfd, print_lanes, Typed(np.array([0, 1, 2, 0], np.uint8), "bool"), N=4)
     values = [line.rpartition(" ")[2].lstrip("-") for line in lines]
     assert values == ["0", "1", "1", "0"]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "uint32", "int64"])
+def test_r19_print_whole_numbers_in_hexadecimal(capfd: pytest.CaptureFixture[str], dtype: str) -> None:
+    """As many digits as the type has; of negative numbers, too."""
+    x = np.array([0, 1, 100, -1 if dtype[0] == "i" else 0x7F], dtype)
+    lines = printed(capfd, print_hexadecimal, x, N=4)
+    digits, mask = x.itemsize * 2, (1 <<'<<'>> 8 * x.itemsize) - 1
+    assert lines == [f"pid (0, 0, 0) idx ({i}) bits: 0x{int(v) & mask:0{digits}x}" for i, v in enumerate(x)]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_r19_print_floats_in_hexadecimal(capfd: pytest.CaptureFixture[str], dtype: str) -> None:
+    """As C's %a has them, which loses no bit; their bits as a whole number would not say which format they have."""
+    skip_if_refused(dtype)
+    numbers = [1.0, 1.5, -1.5, -0.0, np.inf, -np.inf, 6.0, 0.1]
+    if dtype == "bfloat16":
+        bits = bf16_bits(np.array(numbers, np.float32))
+        x, exact = Typed(bits, "bfloat16"), (bits.astype(np.uint32) <<'<<'>> 16).view(np.float32)
+    else:
+        x = exact = np.array(numbers, dtype)
+    lines = printed(capfd, print_hexadecimal, x, N=8)
+    shown = [line.removeprefix(f"pid (0, 0, 0) idx ({i}) bits: ") for i, line in enumerate(lines)]
+    assert all(not np.isfinite(v) or text.lstrip("-").startswith("0x") for text, v in zip(shown, exact))
+    assert [float.fromhex(text).hex() for text in shown] == [float(v).hex() for v in exact]
 
 
 def test_r19_print_several(capfd: pytest.CaptureFixture[str]) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from isa_kernels import MATRIX_HOSTS, NATIVE
 from test_codegen_matrix import RNG, SHAPES, mma_kernel
 from xdsl.dialects.builtin import Float16Type, Float32Type, IntegerType
 
-from <<cookiecutter.package_name>>.codegen import matrix_amx
+from <<cookiecutter.package_name>>.codegen import matrix_amx, matrix_parts
 from <<cookiecutter.package_name>>.codegen.matrix_tiles import Tile, cuts
 from <<cookiecutter.package_name>>.codegen.registers import register_type
 
@@ -31,6 +33,8 @@ needs_tiles = pytest.mark.skipif(
 def on_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small tiles, too."""
     monkeypatch.setattr(matrix_amx, "FEWEST_PRODUCTS", 0)
+    ways = {key: replace(way, fewest_uses=0) for key, way in matrix_parts.WAYS.items()}
+    monkeypatch.setattr(matrix_parts, "WAYS", ways)
 
 
 def bits(values: np.ndarray, form: str) -> np.ndarray:

@@ -1,15 +1,16 @@
-"""Products of f32 in parts, on tile registers where the host has them, and exactly elsewhere."""
+"""Products of f32 and f16 in parts, on tile registers where the host has them, and without parts elsewhere."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from emulated_kernels import EmulatedKernel
 from isa_kernels import MATRIX_HOSTS, NATIVE
 from test_codegen_matrix import RNG, fused_product, mma_kernel
-from xdsl.dialects.builtin import BFloat16Type, Float32Type
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type
 
 from <<cookiecutter.package_name>>.codegen import matrix_parts
 from <<cookiecutter.package_name>>.codegen.matrix_parts import mixed
@@ -48,7 +49,8 @@ needs_tiles = pytest.mark.skipif(
 
 @pytest.fixture(autouse=True)
 def small_tiles_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(matrix_parts, "FEWEST_USES", {2: 0, 3: 0})
+    ways = {key: replace(way, fewest_uses=0) for key, way in matrix_parts.WAYS.items()}
+    monkeypatch.setattr(matrix_parts, "WAYS", ways)
 
 
 def product(
@@ -137,6 +139,62 @@ def test_special_factors(host: str, parts: int) -> None:
             np.testing.assert_allclose(found, wanted, rtol=1e-4, err_msg=str(special))
 
 
+def product_of_halves(a: np.ndarray, b: np.ndarray, host: str) -> np.ndarray:
+    (m, k), n = a.shape, b.shape[1]
+    result = np.zeros((m, n), np.float32)
+    a, b = (np.ascontiguousarray(x.astype(np.float16)).view(np.uint16) for x in (a, b))
+    assert mma_kernel(m, n, k, (k, n, n), "f16", "f32", MATRIX_HOSTS[host])(result, a, b) == 0
+    return result
+
+
+@pytest.mark.parametrize("host", MATRIX_HOSTS)
+def test_every_half_times_some(host: str) -> None:
+    """All 63,488 finite numbers, each on either side: a product of two has 22 bits, and is exact."""
+    halves = np.arange(1 <<'<<'>> 16).astype(np.uint16).view(np.float16)
+    finite = np.concatenate([halves[np.isfinite(halves)], np.zeros(1 <<'<<'>> 11, np.float16)]).astype(np.float32)
+    finite = finite.reshape(2048, 32)
+    factors = np.array([1, -1, 2047, 1.5 + 2**-10, 2.0**-24, 3 * 2.0**-14, 1023 * 2.0**-24, 65504], np.float32)
+    for chosen in (0, 17):  # of the elements of k, in either half of a word
+        for first in (finite[:, chosen], -finite[:, chosen + 1]):
+            a, b = np.zeros((2048, 32), np.float32), np.zeros((32, 16), np.float32)
+            a[:, chosen], b[chosen] = first, np.tile(factors, 2)
+            wanted = np.outer(first, np.tile(factors, 2))
+            np.testing.assert_array_equal(product_of_halves(a, b, host), wanted)
+            np.testing.assert_array_equal(product_of_halves(b.T, a.T, host), wanted.T)
+    for columns in (slice(0, 16), slice(16, 32)):
+        picked = np.eye(32, dtype=np.float32)[:, columns]
+        np.testing.assert_array_equal(product_of_halves(finite, picked, host), finite[:, columns])
+
+
+@pytest.mark.parametrize("host", MATRIX_HOSTS)
+def test_special_halves(host: str) -> None:
+    """As `test_special_factors`; among them NaN all of whose digits are behind the first eight."""
+    patterns = [0x7C00, 0xFC00, 0x7C01, 0xFC01, 0x7C07, 0x7E00, 0x7FFF, 0x7BFF, 0xFBFF, 0x0001, 0x8001, 0x8000]
+    others = [1.0, -1.5, 3.140625, 2.0**-24, 0.0, -np.inf, np.nan, 65504.0]
+    for special in np.array(patterns, np.uint16).view(np.float16):
+        a, b = np.zeros((16, 32), np.float16), np.zeros((32, 16), np.float16)
+        for row in range(16):
+            a[row, (5 * row) % 32] = special
+        b[:, : len(others)] = others
+        zeros = np.zeros((16, 16), np.float32)
+        wanted = fused_product(a.astype(np.float32), b.astype(np.float32), zeros)
+        np.testing.assert_array_equal(product_of_halves(a, b, host), wanted)
+        np.testing.assert_array_equal(product_of_halves(b.T, a.T, host), wanted.T)
+
+
+@pytest.mark.parametrize("name", ["normal", "positive"])
+def test_errors_of_halves(name: str) -> None:
+    """Nothing is left out: errors are those of sums in f32, or smaller."""
+    m, n, k = 32, 128, 512
+    a, b = (DISTRIBUTIONS[name](side).astype(np.float16) for side in ((m, k), (k, n)))
+    a64, b64 = a.astype(np.float64), b.astype(np.float64)
+    size, exact = np.abs(a64) @ np.abs(b64), a64 @ b64
+    fused = fused_product(a.astype(np.float32), b.astype(np.float32), np.zeros((m, n), np.float32))
+    errors = (product_of_halves(a, b, "native") - exact) / size
+    assert np.abs(errors).max() < ERRORS[1]
+    assert np.sqrt(np.mean(errors**2)) <= 1.2 * np.sqrt(np.mean(((fused - exact) / size) ** 2))
+
+
 @pytest.mark.parametrize("parts", [2, 3])
 def test_overflow_is_infinite(parts: int) -> None:
     """Also where the products of lower parts overflow to the other side."""
@@ -185,7 +243,7 @@ def test_on_the_emulator(parts: int) -> None:
 
 @needs_tiles
 def test_which_tiles_are_multiplied_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    f32, bf16 = register_type(Float32Type()), register_type(BFloat16Type())
+    f32, f16, bf16 = map(register_type, (Float32Type(), Float16Type(), BFloat16Type()))
 
     def suits(m: int, n: int, k: int, parts: int = 3, host: str = "native", operand: object = f32) -> bool:
         tile = Tile(m, n, k, k, n, n, operand, f32, parts)  # type: ignore[arg-type]
@@ -195,12 +253,15 @@ def test_which_tiles_are_multiplied_in_parts(monkeypatch: pytest.MonkeyPatch) ->
     assert not any(suits(*shape) for shape in OTHERS)
     assert not suits(64, 64, 64, 1)
     assert not suits(64, 64, 64, 1, operand=bf16)
+    assert suits(64, 64, 64, 1, operand=f16)
     assert not any(suits(64, 64, 64, host=host) for host in MATRIX_HOSTS if host != "native")
     monkeypatch.undo()
     assert suits(64, 64, 64, 2)
     assert not suits(64, 64, 64, 3)
     assert suits(128, 64, 32, 3)
     assert not suits(16, 16, 1024, 2)
+    assert suits(32, 32, 32, 1, operand=f16)
+    assert not suits(16, 16, 1024, 1, operand=f16)
 
 
 @needs_tiles
@@ -211,6 +272,16 @@ def test_tile_registers_are_given_up(parts: int) -> None:
     assert text.count("call void @llvm.x86.ldtilecfg") == text.count("call void @llvm.x86.tilerelease") == 1
     # Three bodies of a loop at most: the first panel, and the others.
     assert text.count("call void @llvm.x86.tdpbf16ps") == 2 * 2 * {2: 3, 3: 6}[parts]
+
+
+@needs_tiles
+def test_halves_where_registers_take_bf16_only() -> None:
+    """All four products of two parts; where registers take f16, that is one."""
+    host = MATRIX_HOSTS.get("tiles-of-bf16-only", NATIVE)
+    text = mma_kernel(64, 64, 64, (64, 64, 64), "f16", "f32", host).llir
+    assert text.count("call void @llvm.x86.tdpbf16ps") == 2 * 2 * 4
+    if NATIVE.has("amx-fp16"):
+        assert "tdpbf16ps" not in mma_kernel(64, 64, 64, (64, 64, 64), "f16", "f32", NATIVE).llir
 
 
 def test_other_work_is_spread() -> None:

@@ -87,6 +87,7 @@ class Whole:
         return self.number
 
 
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("integer", [np.int64, np.int32, np.uint8, np.int8, Whole, int])
 def test_sizes_of_grids_are_integers_of_any_class(kind: str, integer: Any) -> None:

@@ -11,6 +11,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import targets
 from workshop import DOCS, TESTS, Workshop, blocks, commands, edits, placed, text_of
 
 from <<cookiecutter.package_name>>.target import BACKEND_NAME, ENV_PREFIX, PACKAGE_NAME
@@ -52,9 +53,14 @@ def test_add_a_pass(workshop: Workshop) -> None:
     workshop.follow("add-a-pass.md")
     no_old_interfaces = f"error::DeprecationWarning:{PACKAGE_NAME}.passes.form_relu_clip"
     files = [place for place, _ in placed("add-a-pass.md") if place.startswith("tests/")]
-    assert f"{len(files)} passed" in workshop.run(*PYTEST, "-W", no_old_interfaces, *files)
+    assert f"{len(files) + 1} passed" in workshop.run(*PYTEST, "-W", no_old_interfaces, *files)
     listing = workshop.run("-m", f"{PACKAGE_NAME}.cli.main", "passes", "isa")
     assert listing.index("form-relu-clip") < listing.index("expand-special")
+    # A pass must not form what a machine without fp64 has no formula for.
+    machine = workshop.root / "src" / PACKAGE_NAME / "target.py"
+    text = targets.edited(machine.read_text(encoding="utf-8"), targets.TARGETS["no-fp64"])
+    machine.write_text(text, encoding="utf-8")
+    assert "2 passed" in workshop.run(*PYTEST, "tests/test_form_relu_clip.py")
 
 
 def test_the_commands_of_a_pass(workshop: Workshop) -> None:
@@ -104,11 +110,12 @@ def test_kernel_functions(workshop: Workshop) -> None:
 
 def test_replace_the_runtime(workshop: Workshop) -> None:
     """The example's device runs the kernel of its test, and tests of this package."""
+    workshop.take_tests()
     assert workshop.follow("replace-the-runtime.md")
     assert "1 passed" in workshop.run(*PYTEST, "tests/test_my_device.py")
-    workshop.take_tests()
     workshop.run(*PYTEST, "tests/test_e2e_launch.py", **{f"{ENV_PREFIX}_DEVICE": "mine"})
-    workshop.run(*PYTEST, "tests/test_devices.py", "tests/test_registry.py", "-k", "binary or steps_between")
+    workshop.run(*PYTEST, "tests/test_devices.py", "tests/test_layering.py")
+    workshop.run(*PYTEST, "tests/test_registry.py", "-k", "steps_between")
 
 
 def test_files_of_the_quick_form_are_there() -> None:

@@ -135,6 +135,17 @@ def test_version_out_of_range(env, name, version, supported):
     assert diagnosis.failures == [f"package.{name}"]
     assert version in finding["what"] and supported in finding["what"]
     assert f"'{supported}'" in finding["command"] or supported in finding["command"]
+    assert f"a newer {DISTRIBUTION_NAME}" in finding["do"] and f"{ENV_PREFIX}_SKIP_VERSION_CHECK=1" in finding["do"]
+
+
+def test_version_out_of_range_that_is_tried_nevertheless(env):
+    """Launches work then, or say what does not: no failure, and no advice to do what was done."""
+    env.replace_version("triton", "3.10.0")
+    diagnosis = env.doctor(**{f"{ENV_PREFIX}_SKIP_VERSION_CHECK": "1"})
+    finding = diagnosis["package.triton"]
+    assert diagnosis.failures == [] and "package.triton" in diagnosis.warnings
+    assert "triton 3.10.0" in finding["what"] and "is tried nevertheless" in finding["what"]
+    assert "SKIP_VERSION_CHECK" not in finding["do"]
 
 
 def test_half_installed_native_library(env):

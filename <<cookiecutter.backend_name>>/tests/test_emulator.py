@@ -35,7 +35,7 @@ from <<cookiecutter.package_name>>.dialects.isa.base import Unit, mnemonic
 from <<cookiecutter.package_name>>.emulator import core, cycles, emulated
 from <<cookiecutter.package_name>>.emulator.alu import computed
 from <<cookiecutter.package_name>>.emulator.cycles import cost_of
-from <<cookiecutter.package_name>>.emulator.machine import Buffer, EmulatorFault, Memory
+from <<cookiecutter.package_name>>.emulator.machine import Buffer, EmulatorFault, Machine, Memory, Step
 from <<cookiecutter.package_name>>.emulator.profile import PROFILES, Profile
 from <<cookiecutter.package_name>>.emulator.steps import STEPS, executes
 from <<cookiecutter.package_name>>.examples import cases
@@ -541,6 +541,49 @@ def test_assertions_and_printing(capfd: pytest.CaptureFixture[str]) -> None:
         launch(checked, (4,), x, 2, debug=True)
     np.testing.assert_array_equal(x.numpy(), [1, 2, 0, 0])
     assert "1" in capfd.readouterr().out
+
+
+@triton.jit
+def wait_for_the_next(flags):
+    i = tl.program_id(0)
+    tl.atomic_xchg(flags + i, 1)
+    while tl.atomic_add(flags + (i + 1) % tl.num_programs(0), 0) == 0:
+        pass
+
+
+def test_an_interrupted_kernel_says_where_it_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that waits for a later one never ends here; when it looks for the third time (its own flag is the first atomic), somebody presses Ctrl-C."""
+    looks = 0
+    maker = STEPS["atomic.rmw"]
+
+    def interrupted(machine: Machine, instruction: Instruction) -> Step:
+        step = maker(machine, instruction)
+
+        def look() -> None:
+            nonlocal looks
+            looks += 1
+            if looks == 4:
+                raise KeyboardInterrupt
+            step()
+
+        return look
+
+    monkeypatch.setitem(STEPS, "atomic.rmw", interrupted)
+    with emulated(), pytest.raises(KeyboardInterrupt) as caught:
+        launch(wait_for_the_next, (2,), DeviceArray.zeros(2, "int32"))
+    (note,) = caught.value.__notes__
+    line = int(re.search(r"test_emulator\.py:(\d+)", note)[1])  # type: ignore[index]
+    assert "while tl.atomic_add" in Path(__file__).read_text().splitlines()[line - 1]
+    assert "\n  in program (0, 0, 0) of the grid (2, 1, 1)\n" in note
+    assert "launch_cooperative_grid=True" in note
+
+
+@pytest.mark.parametrize("programs", [2, 33])
+def test_programs_that_wait_for_later_ones_run_in_a_cooperative_launch(programs: int) -> None:
+    """What the note above, and the README, tell people to do."""
+    flags = DeviceArray.zeros(programs, "int32")
+    launch(wait_for_the_next, (programs,), flags, launch_cooperative_grid=True)
+    assert flags.numpy().all()
 
 
 @triton.jit

@@ -3,7 +3,8 @@
 A small part of LLVM's lit: a line is a pipe of this package's command, ``not`` before it, and ``filecheck``; ``%s`` is
 the file, ``2>&1`` joins errors to the output. All of it happens in this process, which takes milliseconds a line.
 Checks can use the numbers of the target as ``[[LANES]]``, ``[[TILE_M]]``, ``[[TILE_N]]``, ``[[TILE_K]]``.
-A line ``REQUIRES: no-exp, f64`` skips the file on a machine that has the special function exp, or no f64.
+A line ``REQUIRES: no-exp, f64, matrix`` skips the file on a machine that has the special function exp, no f64, or no
+matrix unit.
 """
 
 from __future__ import annotations
@@ -24,15 +25,20 @@ from filecheck.parser import Parser, pattern_for_opts
 from <<cookiecutter.package_name>>.cli import main as cli
 from <<cookiecutter.package_name>>.dialects.isa import INSTRUCTIONS
 from <<cookiecutter.package_name>>.dialects.isa.matrix import tile_of
-from <<cookiecutter.package_name>>.target import DISTRIBUTION_NAME, SPECIAL_FUNCTIONS, VECTOR_LANES, VECTOR_TYPES
+from <<cookiecutter.package_name>>.target import DISTRIBUTION_NAME, MATRIX_TILE, SPECIAL_FUNCTIONS, VECTOR_LANES, VECTOR_TYPES
 from <<cookiecutter.package_name>>.target_rules import EXPANDABLE
 
 FOLDER = Path(__file__).parent / "filecheck"
 FILES = sorted(path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*.*"))
 RUN = re.compile(r"// RUN: (.*)")
 REQUIRES = re.compile(r"// REQUIRES: (.*)")
-FEATURES = VECTOR_TYPES | SPECIAL_FUNCTIONS | {f"no-{name}" for name in EXPANDABLE - SPECIAL_FUNCTIONS}
-"""What the machine has and lacks of `target.py`."""
+FEATURES = (
+    VECTOR_TYPES
+    | SPECIAL_FUNCTIONS
+    | {f"no-{name}" for name in EXPANDABLE - SPECIAL_FUNCTIONS}
+    | ({"matrix"} if MATRIX_TILE is not None else set[str]())
+)
+"""What the machine has and lacks of `target.py`; ``matrix`` is the matrix unit."""
 NUMBERS = dict(
     zip(("LANES", "TILE_M", "TILE_N", "TILE_K"), map(str, (VECTOR_LANES, *tile_of("f32"))), strict=True)
 )

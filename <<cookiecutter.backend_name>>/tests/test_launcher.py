@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from native import NEVER, copying_kernel, counting_kernel
 
-from <<cookiecutter.package_name>>.bfloat16 import bfloat16_bits
 from <<cookiecutter.package_name>>.errors import LaunchError
+from <<cookiecutter.package_name>>.rounding import bfloat16_bits
 from <<cookiecutter.package_name>>.runtime import device_memory
 from <<cookiecutter.package_name>>.runtime.array import DeviceArray
 from <<cookiecutter.package_name>>.runtime.elf import undefined_symbols
@@ -222,7 +222,7 @@ def test_hooks_frame_the_launch() -> None:
 def test_other_traps() -> None:
     kernel = counting_kernel(traps=[("overflow", "int32 addition", "", 0)])
     with pytest.raises(
-        RuntimeError, match=r"device-side overflow check failed: int32 addition \(kernel count\)"
+        RuntimeError, match=r"device-side overflow check failed: int32 addition \(kernel count, program \(0, 0, 0\)"
     ):
         kernel(ONE, DeviceArray.zeros(1, "int32"), 1, 0)
     with pytest.raises(Exception, match="unknown trap code 1"):

@@ -24,35 +24,36 @@ MAY_IMPORT = {
     "installed": "target",
     "device_kinds": "target",
     "compat": "errors",
-    "extension_sources": "",
-    "extensions": "errors extension_sources target",
+    "file_memory": "",
+    "extension_sources": "file_memory",
+    "extensions": "errors extension_sources file_memory target",
     "resources": "errors target",
     "target_rules": "errors target",
-    "bfloat16": "",
+    "rounding": "",
     "tables": "errors",
     "requirements_check": "errors installed target",
-    "host_caches": "extensions",
+    "host_caches": "file_memory",
     "host_features": "llvm_lock tile_permission",
     "machine": "device_kinds host_caches host_features target",
-    "dialects": "bfloat16 errors target target_rules",
+    "dialects": "errors target target_rules",
     "frontend": "dialects errors",
     "formulas": "dialects errors extensions machine tables target",
     "lowering": "dialects errors formulas function_symbols resources tables target",
-    "codegen": "bfloat16 dialects errors extensions host_features",
+    "codegen": "dialects errors extensions host_features rounding",
     "passes": "codegen compat dialects errors extensions formulas host_features machine target",
-    "assembler": "bfloat16 device_kinds dialects errors extensions resources target",
-    "runtime": "bfloat16 codegen compat device_kinds errors llvm_lock target",
-    "backend": """assembler codegen compat device_kinds dialects errors extensions frontend host_caches host_features
+    "assembler": "device_kinds dialects errors extensions resources rounding target",
+    "runtime": "codegen compat device_kinds errors llvm_lock rounding target",
+    "backend": """assembler codegen compat device_kinds dialects errors extensions file_memory frontend host_caches host_features
         lowering passes requirements_check runtime target target_rules tile_permission""",
     "emulator": "assembler backend device_kinds dialects errors extensions runtime target",
     "language": "backend dialects errors formulas function_symbols runtime target",
     "universe": "backend codegen compat device_kinds dialects errors frontend lowering passes target",
     "__init__": "backend compat requirements_check target",
     "examples": "__init__ device_kinds emulator errors language runtime target",
-    "bench": "backend errors examples language requirements_check runtime target",
+    "bench": "backend errors examples host_features language requirements_check runtime target",
     "cli": """bench codegen device_kinds dialects emulator errors installed language passes requirements_check runtime
         target target_rules universe""",
-    "gpu_reference": "backend compat dialects errors examples extensions function_symbols language passes target",
+    "gpu_reference": "backend compat dialects errors examples extensions file_memory function_symbols language passes target",
 }
 """Room -> the rooms that it may import, which stand above it. A room of yours is a row here."""
 
@@ -61,10 +62,6 @@ EXCEPTIONS = {
         "runtime/pool.py",
         "backend",
     ): "the pool's object code is kept in Triton's cache under the compiler's own key",
-    (
-        "extension_sources.py",
-        "backend",
-    ): "where something foreign is noted, its files are digested as ours are; else this module is not imported",
     ("backend/compiler.py", "language"): "Triton asks its backend for the module that stands for libdevice",
 }
 """File and room that it imports upwards, inside a function -> why."""

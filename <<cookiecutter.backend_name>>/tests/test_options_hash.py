@@ -231,9 +231,11 @@ def test_instructions_of_other_files_are_digested(
 
 def test_only_this_package_s_own_folders_are_left_out(tmp_path: pathlib.Path) -> None:
     """Examples of the package make no code; a folder of the same name among the passes may."""
-    from <<cookiecutter.package_name>>.backend.fingerprint import python_files
+    from <<cookiecutter.package_name>>.backend.fingerprint import WITHOUT_EFFECT
+    from <<cookiecutter.package_name>>.file_memory import python_files
 
     for folder in ("examples", "passes", "passes/examples", "passes/__pycache__"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "a.py").write_text("")
-    assert sorted(name for name, _ in python_files(str(tmp_path))) == ["/passes/a.py", "/passes/examples/a.py"]
+    found = sorted(name for name, _ in python_files(str(tmp_path), WITHOUT_EFFECT))
+    assert found == ["/passes/a.py", "/passes/examples/a.py"]

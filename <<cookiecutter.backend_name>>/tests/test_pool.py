@@ -8,6 +8,7 @@ import re
 import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -45,12 +46,21 @@ def test_trap_of_the_lowest_program_is_reported(threads) -> None:
     out = DeviceArray.zeros(1000, "int32")
     for bad in range(0, 1000, 37):
         out.zero_()
-        with pytest.raises(DeviceAssertion, match=r"program 0 at k.py:0 "):
+        with pytest.raises(DeviceAssertion, match=rf"program 0 at k.py:0 .*, program \({bad}, 0, 0\) of the grid"):
             kernel((1000, 1, 1), out, 5, bad)
         assert (out.numpy()[:bad] == 1).all(), "programs before the failing one have run"
     out.zero_()
     kernel((1000, 1, 1), out, 5, NEVER)
     assert (out.numpy() == 1).all(), "the launch after a failed one works"
+
+
+@pytest.mark.parametrize("count", [1, 4])
+def test_the_program_that_trapped_is_named(threads, count: int) -> None:
+    threads(count)
+    kernel = counting_kernel(traps=[("assert", "no", "k.py", 1)])
+    out = DeviceArray.zeros(3 * 5 * 7, "int32")
+    with pytest.raises(DeviceAssertion, match=r"kernel count, program \(2, 3, 4\) of the grid \(3, 5, 7\)"):
+        kernel((np.int64(3), 5, 7), out, 5, 2 + 3 * (3 + 5 * 4))
 
 
 def test_launches_from_many_threads(threads) -> None:
@@ -163,6 +173,75 @@ def test_workspace_grows_and_is_private(threads) -> None:
         out.zero_()
         counting_kernel(scratch_bytes=size)((256, 1, 1), out, 200, NEVER)
         assert (out.numpy() == 1).all()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks /proc how much memory there is")
+def test_workspace_shrinks(threads) -> None:
+    """One large launch does not cost a long-lived process its workspaces; a few small launches between large ones do
+    not cost it new ones."""
+    import resource
+
+    threads(1)
+    out = DeviceArray.zeros(2, "int32")
+
+    def mapped() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+
+    small, large = counting_kernel(), counting_kernel(scratch_bytes=2**30)
+    small((2, 1, 1), out, 1, NEVER)
+    before = mapped()
+    for _ in range(3):
+        large((2, 1, 1), out, 1, NEVER)
+        for _ in range(100):
+            small((2, 1, 1), out, 1, NEVER)
+        assert mapped() >= before + 2**29
+    for _ in range(300):
+        small((2, 1, 1), out, 1, NEVER)
+    assert mapped() < before + 2**29
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks /proc how much memory to leave")
+def test_no_memory_for_the_workspaces_of_a_cooperative_launch() -> None:
+    """The programs that have one would wait for ever for those that have not: it says so and runs nothing."""
+    code = """
+        import resource, signal
+        from pathlib import Path
+        from native import BARRIER, NativeKernel
+        from <<cookiecutter.package_name>>.runtime.array import DeviceArray
+
+        small, large = (
+            NativeKernel(BARRIER, "barrier", {"out": "*i32"}, cooperative=True, scratch_bytes=size)
+            for size in (64, 2**30)
+        )
+        out = DeviceArray.zeros(1, "int32")
+        small((4, 1, 1), out)
+        signal.alarm(60)
+        mapped = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (mapped + 2**31 + 2**29, resource.RLIM_INFINITY))
+        out.zero_()
+        try:
+            large((4, 1, 1), out)
+        except MemoryError as error:
+            print(error)
+        assert out.item() == 0
+        small((4, 1, 1), out)
+        assert out.item() == 4
+        out.zero_()
+        large((2, 1, 1), out)
+        assert out.item() == 2
+    """
+    done = run_python(code, PYTHONPATH=os.path.dirname(__file__))
+    assert done.returncode == 0, done.stderr
+    assert "no memory for the workspace of kernel barrier" in done.stdout
+
+
+def test_cooperative_programs_have_workspaces_of_their_own(threads) -> None:
+    threads(1)
+    out = DeviceArray.zeros(16, "int32")
+    kernel = counting_kernel(scratch_bytes=100, cooperative=True)
+    for _ in range(20):
+        kernel((16, 1, 1), out, 100, NEVER)
+    assert (out.numpy() == 20).all()
 
 
 def test_no_memory_for_the_workspace() -> None:

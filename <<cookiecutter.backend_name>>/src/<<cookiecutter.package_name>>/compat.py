@@ -101,6 +101,18 @@ def allow_fp_fusion(requested: bool | None) -> bool:
     return bool(wanted if decide is None else decide(wanted))
 
 
+def is_added_to_launches(keyword: str) -> bool:
+    """Whether Triton itself adds the keyword to every launch, as 3.9 does with ``fpsan_homomorphic_casts``.
+
+    Triton then refuses a backend without that option in words that blame the caller. The names are found as strings in
+    the code of the function that launches.
+    """
+    from triton.runtime.jit import JITFunction
+
+    code = getattr(JITFunction.run, "__code__", None)
+    return code is not None and keyword.isidentifier() and keyword in code.co_consts
+
+
 def is_gluon(language: Any) -> bool:
     """Whether the kernel is written in Gluon, which starts below TTIR."""
     return getattr(language, "name", "TRITON") == "GLUON"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from .target import BACKEND_NAME
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Self
 
 
@@ -59,6 +60,11 @@ class CompileError(BackendError):
 
 class UnsupportedOperation(CompileError):
     """The kernel uses an operation, type or option that is not lowered (yet)."""
+
+
+def program_text(coordinates: Sequence[int], grid: Sequence[int]) -> str:
+    """Which program of a grid an error is about, in words."""
+    return f"program {tuple(coordinates)} of the grid {tuple(grid)}"
 
 
 def _rebuild(cls: type[CompileError], message: str, location: str, add_support_in: str) -> CompileError:

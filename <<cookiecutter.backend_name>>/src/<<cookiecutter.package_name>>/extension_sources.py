@@ -16,6 +16,8 @@ from pathlib import Path
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
 
+from .file_memory import digest_below
+
 INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
 """Folders in which modules lie side by side that have nothing to do with each other."""
 
@@ -93,9 +95,7 @@ def _top_of(name: str) -> str:
 def _package_digest(folder: Path) -> str:
     from triton import knobs
 
-    from .backend.fingerprint import digest_below
-
-    return digest_below(str(folder), knobs.cache.dir, without=frozenset())
+    return digest_below(str(folder), knobs.cache.dir)
 
 
 def _with_neighbours(file: Path) -> list[Path]:

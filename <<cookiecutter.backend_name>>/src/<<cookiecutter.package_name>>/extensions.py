@@ -7,15 +7,14 @@ the entry-point group `ENTRY_POINT_GROUP`; it is imported before the first kerne
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import importlib.metadata
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
 from .errors import InstallationError
+from .file_memory import read, remembered, state_of
 from .target import BACKEND_NAME, PACKAGE_NAME
 
 ENTRY_POINT_GROUP: Final = f"{PACKAGE_NAME}.extensions"
@@ -57,7 +56,9 @@ def source_digest(function: Callable[..., Any]) -> str:
 @functools.cache
 def load_all() -> None:
     """Import what installed packages add. Once a process."""
-    load_extensions()
+    from triton import knobs
+
+    load_extensions(memory=knobs.cache.dir)
 
 
 @functools.cache
@@ -77,40 +78,51 @@ def metadata_folders(name: str) -> Iterator[Path]:
             yield folder
 
 
-def metadata_of(name: str) -> str:
-    """The text of an installed distribution's METADATA, of the first if there are several. Empty where it is not
-    there."""
-    for folder in metadata_folders(name):
-        with contextlib.suppress(OSError):
-            return read(f"{folder}/METADATA").decode("utf-8", "replace")
+def version_of(name: str) -> str:
+    """The version of an installed distribution, of the first if there are several. Empty where it is not there."""
+    folder = next(metadata_folders(name), None)
+    if folder is not None and folder.suffix == ".dist-info":  # whose name has it, by the specification
+        return folder.stem.partition("-")[2]
     try:
-        return importlib.metadata.distribution(name).read_text("METADATA") or ""
+        return importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
         return ""
 
 
-def may_offer(distribution: Any, group: str) -> bool:
-    """Whether the entry points of an installed distribution mention `group`."""
-    folder = getattr(distribution, "_path", None)  # no public name; what is not in a folder has none
-    if not isinstance(folder, Path):
-        return group in (distribution.read_text("entry_points.txt") or "")
+def anybody_offers(group: str, memory: str | None) -> bool:
+    """Whether the entry points of anything installed may mention `group`; remembered in the folder `memory` if given.
+
+    A tenth of the time that `entry_points` takes, and mostly there is nothing.
+    """
+    files: list[str] = []
+    for distribution in installed_distributions():
+        folder = getattr(distribution, "_path", None)  # no public name; what is not in a folder has none
+        if isinstance(folder, Path):
+            files.append(f"{folder}/entry_points.txt")
+        elif group in (distribution.read_text("entry_points.txt") or ""):
+            return True
+    states = {file: state_of(file) for file in files} if memory else {}
+
+    def learn() -> str:
+        return str(any(_may_mention(file, group) for file in files))
+
+    return remembered(f"any entry point of {group}", states, learn, memory) == str(True)
+
+
+def _may_mention(file: str, word: str) -> bool:
+    """A file that is not there does not; one that this user cannot read may."""
     try:
-        return group.encode() in read(f"{folder}/entry_points.txt")
-    except OSError:
+        return word.encode() in read(file)
+    except (FileNotFoundError, NotADirectoryError):
         return False
+    except OSError:
+        return True
 
 
-def read(path: str) -> bytes:
-    """The contents of a file, in a third of the time that a file object takes."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        return os.read(descriptor, os.fstat(descriptor).st_size)
-    finally:
-        os.close(descriptor)
+def load_extensions(memory: str | None = None) -> list[str]:
+    """Import every module that an installed package offers as an extension. Returns their names, in order.
 
-
-def load_extensions(group: str = ENTRY_POINT_GROUP) -> list[str]:
-    """Import every module that an installed package offers under the group. Returns their names, in order.
+    That there is none is remembered in the folder `memory` (Triton's cache) if it is given.
 
     Raises InstallationError naming the entry point whose module cannot be imported.
     """
@@ -118,11 +130,10 @@ def load_extensions(group: str = ENTRY_POINT_GROUP) -> list[str]:
 
     installed_distributions.cache_clear()  # something may have been installed since
 
-    # A quarter of the time that `entry_points` takes, and mostly there is nothing.
-    if not any(may_offer(distribution, group) for distribution in installed_distributions()):
+    if not anybody_offers(ENTRY_POINT_GROUP, memory):
         return []
     loaded: list[str] = []
-    for point in sorted(entry_points(group=group), key=lambda point: (point.name, point.value)):
+    for point in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda point: (point.name, point.value)):
         try:
             point.load()
         except Exception as error:

@@ -6,7 +6,7 @@ import functools
 import os
 from typing import Final
 
-from .extensions import read
+from .file_memory import read
 
 FIRST_CPU: Final = "/sys/devices/system/cpu/cpu0/cache"
 UNITS: Final = {"K": 2**10, "M": 2**20, "G": 2**30}

@@ -236,6 +236,7 @@ def require_toolchain() -> None:
         command = pip_command("install", *(str(problem.requirement) for problem in problems))
         ways_out = f"run `{command}`, or `{DISTRIBUTION_NAME} doctor` for the whole picture"
         if all(problem.version is not None for problem in problems):
-            ways_out += f" (or set {SKIP_VARIABLE}=1 to try nevertheless)"
+            ways_out += f"; a newer {DISTRIBUTION_NAME} may support more versions"
+            ways_out += f" ({SKIP_VARIABLE}=1 tries these nevertheless)"
         listed = "; ".join(map(str, problems))
         raise InstallationError(f"{BACKEND_NAME}: {listed} in {sys.prefix}: {ways_out}.")

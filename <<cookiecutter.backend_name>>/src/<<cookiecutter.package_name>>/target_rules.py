@@ -30,9 +30,9 @@ Rule = Callable[[Any], str]
 MUST: Final = "must be"
 
 
-def broken_rules(constants: Mapping[str, object] | None = None) -> list[str]:
-    """One sentence for each constant of `target.py` that is missing or invalid. (`constants`: of another one.)"""
-    given = cast("Mapping[str, object]", vars(target)) if constants is None else constants
+def broken_rules() -> list[str]:
+    """One sentence for each constant of `target.py` that is missing or invalid."""
+    given = cast("Mapping[str, object]", vars(target))
     found: list[str] = []
     for name, rule in RULES.items():
         if name not in given:

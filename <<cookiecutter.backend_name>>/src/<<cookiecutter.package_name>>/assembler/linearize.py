@@ -15,7 +15,6 @@ from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, Module
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.ir import Block as SsaBlock
 
-from ..bfloat16 import bfloat16_bits
 from ..dialects.graph import reverse_postorder
 from ..dialects.isa import lanes
 from ..dialects.isa.addresses import counts_unsigned
@@ -23,6 +22,7 @@ from ..dialects.isa.alu import Predicate
 from ..dialects.isa.control import Kernel
 from ..dialects.locations import LOC, SourceLoc, place_of
 from ..errors import CompileError, UnsupportedOperation
+from ..rounding import bfloat16_bits
 from ..target import BACKEND_NAME
 from .opcodes import PREDICATE, Kind, form_of
 from .program import Block, Immediate, Instruction, Location, Program, Register, Type, type_of

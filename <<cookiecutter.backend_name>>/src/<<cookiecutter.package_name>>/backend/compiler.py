@@ -14,6 +14,7 @@ from triton.backends.compiler import BaseBackend, GPUTarget
 
 from ..device_kinds import EMULATOR, kind_of_image
 from ..target import BACKEND_NAME, SCRATCHPAD_BYTES
+from .read_by_triton import ReadByTriton, explain_missing_metadata
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -28,7 +29,7 @@ LEAST_SHARED: Final = 64
 """The first line of the scratchpad belongs to the runtime. (Programs divide by a kernel's ``metadata.shared``.)"""
 
 
-class Backend(BaseBackend):
+class Backend(ReadByTriton, BaseBackend):
     """TTIR -> xDSL -> instructions -> LLVM IR -> object code."""
 
     binary_ext = BINARY_EXT
@@ -50,6 +51,7 @@ class Backend(BaseBackend):
         return parse_options({"arch": self.target.arch, **options})
 
     def pack_metadata(self, metadata: Any) -> tuple[int, int, int]:
+        explain_missing_metadata(metadata)
         return (metadata.num_warps, metadata.num_ctas, metadata.shared)
 
     def get_codegen_implementation(self, options: Options) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from ..device_kinds import (
     selected_kind,
 )
 from ..target import ARCH, BACKEND_NAME, SCRATCHPAD_BYTES
+from .read_by_triton import DeviceProperties, ReadByTriton
 
 WARP_SIZE: Final = 32
 """Nominal: a program is one thread of control. Programs that size their work by it find a GPU's value, and what a GPU
@@ -40,7 +41,7 @@ _TYPES: Final = {
 }
 
 
-class Utilities:
+class Utilities(ReadByTriton):
     """What Triton asks of a driver's ``utils``."""
 
     def load_binary(
@@ -71,22 +72,24 @@ class Utilities:
         in bytes."""
         from ..runtime.pool import thread_count
 
-        return {
-            "max_shared_mem": SCRATCHPAD_BYTES,
-            "multiprocessor_count": thread_count(),
-            "max_num_regs": 65536,
-            "max_threads_per_sm": 2048,
-            "warpSize": WARP_SIZE,
-            "sm_clock_rate": 1_000_000,  # kHz
-            "mem_clock_rate": 1_000_000,  # kHz
-            "mem_bus_width": 64,  # bits
-        }
+        return DeviceProperties(
+            {
+                "max_shared_mem": SCRATCHPAD_BYTES,
+                "multiprocessor_count": thread_count(),
+                "max_num_regs": 65536,
+                "max_threads_per_sm": 2048,
+                "warpSize": WARP_SIZE,
+                "sm_clock_rate": 1_000_000,  # kHz
+                "mem_clock_rate": 1_000_000,  # kHz
+                "mem_bus_width": 64,  # bits
+            }
+        )
 
     def set_printf_fifo_size(self, size: int) -> None:
         """Printing goes straight to standard output: there is no buffer to size."""
 
 
-class Driver(DriverBase):
+class Driver(ReadByTriton, DriverBase):
     """The reference device: this process's CPU."""
 
     activated = False

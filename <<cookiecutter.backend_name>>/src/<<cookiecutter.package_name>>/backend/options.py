@@ -9,6 +9,7 @@ from typing import Any
 from ..device_kinds import DEVICE_VARIABLE, KINDS, REFERENCE, selected_kind
 from ..errors import BackendError
 from ..target import ARCH, BACKEND_NAME
+from .read_by_triton import ReadByTriton
 
 
 class OptionError(BackendError, ValueError, AssertionError):
@@ -20,7 +21,7 @@ DOT_PRECISIONS = ("tf32", "tf32x3", "ieee", "bf16x3", "bf16x6")
 
 
 @dataclass(init=False, repr=False, eq=False)  # making these methods takes longer than all else in this file
-class Options:
+class Options(ReadByTriton):
     """Compile options of one kernel. Triton copies every field into the kernel's metadata, so all are plain values.
 
     Triton reads fields by name and raises KeyError for launch keywords that are not fields, so those that mean
@@ -112,10 +113,18 @@ class Options:
 
 def parse_options(given: dict[str, Any]) -> Options:
     """Options from launch keywords: those that are not fields are left to Triton, which refuses them by name; None is
-    the default. Lists (from JSON) become tuples. Raises OptionError for values that do not exist."""
-    from ..compat import allow_fp_fusion
+    the default. Lists (from JSON) become tuples. Raises OptionError for values that do not exist, and for an option
+    that Triton adds by itself and that is no field."""
+    from ..compat import allow_fp_fusion, is_added_to_launches
 
     known = {field.name for field in fields(Options)}
+    for name in given.keys() - known:
+        if is_added_to_launches(name):
+            raise OptionError(
+                f"{BACKEND_NAME}: Triton adds {name}={given[name]!r} to every launch, and {__name__}.Options has no "
+                "such option: this release of Triton is new to this package. Add it there (among those without "
+                "effect, if that is what this device does about it)"
+            )
     values = {name: value for name, value in given.items() if name in known and value is not None}
     values.setdefault("device_kind", selected_kind())
     values["enable_fp_fusion"] = allow_fp_fusion(values.get("enable_fp_fusion"))

@@ -48,12 +48,12 @@ def warn_of_misspelt(names: Iterable[str]) -> None:
             _warn(name)
 
 
-def meant_by(name: str, known: Iterable[str] = KNOWN) -> str | None:
+def meant_by(name: str) -> str | None:
     """Which known variable a name is a misspelling of. The prefix does not count: all have it, and the longer it is,
     the more alike it would make them."""
     import difflib
 
-    bare = sorted(one.removeprefix(PREFIX) for one in known)
+    bare = sorted(one.removeprefix(PREFIX) for one in KNOWN)
     near = difflib.get_close_matches(name.removeprefix(PREFIX), bare, 1, cutoff=ALIKE)
     return PREFIX + near[0] if near else None
 

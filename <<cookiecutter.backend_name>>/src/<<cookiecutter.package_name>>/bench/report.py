@@ -16,7 +16,7 @@ from .results import (
     Memory,
 )
 
-HEADINGS = ("work", "shape", "threads", "peer", "ours us", "peer us", "copy us", "ratio", "goal", "ok")
+HEADINGS = ("work", "shape", "threads", "peer", "ours us", "peer us", "floor us", "ratio", "goal", "ok")
 
 
 def measurements_table(measurements: Iterable[Measurement]) -> str:
@@ -28,8 +28,8 @@ def cells(m: Measurement) -> tuple[str, ...]:
     goal = f"{m.goal:.2f}" if m.goal else ""
     if m.problem:
         return (*head, "", "", "", "", goal, m.verdict)
-    copy = f"{m.copy * 1e6:.0f}" if m.copy else ""
-    return (*head, f"{m.ours * 1e6:.0f}", f"{m.theirs * 1e6:.0f}", copy, f"{m.ratio:.2f}", goal, m.verdict)
+    floor = f"{m.floor * 1e6:.0f}" if m.floor else ""
+    return (*head, f"{m.ours * 1e6:.0f}", f"{m.theirs * 1e6:.0f}", floor, f"{m.ratio:.2f}", goal, m.verdict)
 
 
 def compilations_table(compilations: Sequence[Compilation]) -> str:

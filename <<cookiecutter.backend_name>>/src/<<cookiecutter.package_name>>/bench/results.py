@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import BackendError
 
-FORMAT = 1
+FORMAT = 2
 """Of the JSON file; another number means that its fields have changed."""
 
 NOISE = 1.15
@@ -24,8 +24,9 @@ LAUNCH_LIMIT = 1.25
 class Measurement:
     """One work against one peer. Times are medians and fastest calls, in seconds.
 
-    ``goal`` is the ratio, peer over ours, that is asked for; 0 if none is. ``copy`` is what a copy takes that reads and
-    writes as many bytes as this work has to; 0 if it was not measured. ``problem``: why there are no numbers.
+    ``goal`` is the ratio, peer over ours, that is asked for; 0 if none is. ``floor`` is what the work takes at least:
+    a copy of as many bytes, or as many multiply-adds in registers; 0 if neither was measured. ``problem``: why there
+    are no numbers.
     """
 
     work: str
@@ -37,7 +38,7 @@ class Measurement:
     theirs: float = 0.0
     ours_fastest: float = 0.0
     theirs_fastest: float = 0.0
-    copy: float = 0.0
+    floor: float = 0.0
     error: float = 0.0
     tolerance: float = 0.0
     problem: str = ""
@@ -49,8 +50,8 @@ class Measurement:
 
     @property
     def is_within_reach(self) -> bool:
-        """Whether a kernel that takes as long as the copy would meet the goal."""
-        return self.theirs >= self.goal * self.copy
+        """Whether a kernel that takes as long as the floor would meet the goal."""
+        return self.theirs >= self.goal * self.floor
 
     @property
     def is_right(self) -> bool:

@@ -78,9 +78,18 @@ def pair_times(work: Any, request: Request) -> dict[str, Any]:
 
         peer = torch.compile(pair.peer)
     worst = error(pair)
-    timings = interleaved([pair.ours, peer, copier(pair.moved)], request.seconds, clock=clock)
-    ours, theirs, copy = map(asdict, timings)
-    return {"error": worst, "tolerance": pair.tolerance, "ours": ours, "peer": theirs, "copy": copy}
+    functions = [pair.ours, peer, copier(pair.moved)]
+    factor = 0.0
+    if pair.multiply_adds:
+        from .kernels.registers import in_registers
+
+        function, count = in_registers(int(os.environ[THREADS_VARIABLE]))
+        functions.append(function)
+        factor = pair.multiply_adds / count
+    ours, theirs, copy, *arithmetic = interleaved(functions, request.seconds, clock=clock)
+    floor = max([copy.median, *(factor * timing.median for timing in arithmetic)])
+    times = {"ours": asdict(ours), "peer": asdict(theirs), "floor": floor}
+    return {"error": worst, "tolerance": pair.tolerance, **times}
 
 
 def copier(moved: int) -> Callable[[], object]:

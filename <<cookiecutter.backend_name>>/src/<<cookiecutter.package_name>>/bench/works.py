@@ -31,6 +31,8 @@ class Pair:
     tolerance: float
     moved: int
     """Bytes that either side reads and writes at least, if no cache holds them."""
+    multiply_adds: int = 0
+    """Of fp32 numbers, which both sides do one by one."""
 
 
 @dataclass(frozen=True)
@@ -197,6 +199,7 @@ def matrix_product(size: int, *, dtype: torch.dtype, precision: str = "ieee") ->
         lambda: torch.mm(a, b, out=theirs),
         2 * HALF.get(dtype, 5 * SUMS),
         moved(a, b, ours),
+        size**3 if dtype == torch.float32 and precision == "ieee" else 0,
     )
 
 

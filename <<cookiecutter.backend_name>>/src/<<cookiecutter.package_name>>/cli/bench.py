@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..errors import BackendError
 from ..requirements_check import installed_version
 from ..target import BACKEND_NAME, DISTRIBUTION_NAME, PACKAGE_NAME
+
+if TYPE_CHECKING:  # they import torch
+    from ..bench.results import Measurement, Run
+    from ..bench.suite import Suite
+    from ..bench.works import Work
 
 DEFAULT_JSON = "bench.json"
 SECONDS, QUICK_SECONDS = 1.0, 0.2
@@ -51,9 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
             f"pip install {DISTRIBUTION_NAME}[torch]"
         )
     os.environ["TRITON_DEFAULT_BACKEND"] = BACKEND_NAME  # before triton is imported
-    from ..bench import plot, report
-    from ..bench.results import Run, compare, missed
-    from ..bench.suite import machine, new_suite
+    from ..bench.results import Run
     from ..bench.works import chosen
 
     works = chosen(arguments.works)
@@ -63,43 +67,73 @@ def run(arguments: argparse.Namespace) -> int:
         print("\n".join(f"{work.name:<20}  {work.shape()}" for work in works))
         return 0
     old = Run.load(arguments.compare) if arguments.compare else None
+    found, failures = measured(works, arguments)
+    show(found, with_goals=not arguments.small)
+    write(found, arguments)
+    failures += problems(found.measurements)
+    if old is not None:
+        failures += regressions(old, found, str(arguments.compare))
+    for failure in failures:
+        print(failure)
+    return 1 if failures else 0
+
+
+def measured(works: Sequence[Work], arguments: argparse.Namespace) -> tuple[Run, list[str]]:
+    """What was asked for, and what could not be measured."""
+    from ..bench.results import Run
+    from ..bench.suite import machine, new_suite
+
     found = Run(machine())
-    failures: list[str] = []
     with new_suite(seconds=QUICK_SECONDS if arguments.quick else SECONDS, small=arguments.small) as suite:
-        for work in [] if arguments.no_kernels else works:
-            for threads in thread_counts(arguments.threads):
-                goal = 0.0 if arguments.small else work.goal if threads == 1 else work.goal_all
-                eager = suite.pair(work, threads, "eager", goal)
-                found.measurements.append(eager)
-                if arguments.inductor:
-                    found.measurements.append(suite.pair(work, threads, "inductor", 0.0))
-                if arguments.interpreter and not eager.problem:
-                    found.measurements.append(suite.interpreter(work, threads, eager))
-                print(f"  {work.name}, {threads} thread(s): {eager.ratio:.2f}", flush=True)
+        if not arguments.no_kernels:
+            for work in works:
+                for threads in thread_counts(arguments.threads):
+                    found.measurements += measurements(suite, work, threads, arguments)
         if not arguments.no_compile:
             try:
-                for work in works:
-                    if work.kernels:
-                        found.compilations += suite.compile_times(work)
-                found.launch = suite.launch()
-                found.first_call = suite.first_call()
-                if arguments.memory:
-                    found.memory = suite.memory()
+                measure_compiler(suite, works, found, with_memory=arguments.memory)
             except BackendError as error:
-                failures.append(str(error))
+                return found, [str(error)]
+    return found, []
+
+
+def measurements(
+    suite: Suite, work: Work, threads: int, arguments: argparse.Namespace
+) -> Iterator[Measurement]:
+    """One work against each of its peers."""
+    goal = 0.0 if arguments.small else work.goal if threads == 1 else work.goal_all
+    eager = suite.pair(work, threads, "eager", goal)
+    yield eager
+    if arguments.inductor:
+        yield suite.pair(work, threads, "inductor", 0.0)
+    if arguments.interpreter and not eager.problem:
+        yield suite.interpreter(work, threads, eager)
+    print(f"  {work.name}, {threads} thread(s): {eager.ratio:.2f}", flush=True)
+
+
+def measure_compiler(suite: Suite, works: Sequence[Work], found: Run, *, with_memory: bool) -> None:
+    """Compile times, a launch, the first call. Raises BackendError if a process fails; `found` has what came before."""
+    for work in works:
+        if work.kernels:
+            found.compilations += suite.compile_times(work)
+    found.launch = suite.launch()
+    found.first_call = suite.first_call()
+    if with_memory:
+        found.memory = suite.memory()
+
+
+def show(found: Run, *, with_goals: bool) -> None:
+    from ..bench import report
+
     if found.measurements:
         print(f"\n{report.measurements_table(found.measurements)}\n")
         print(
             "Medians of interleaved calls, launch included; for one thread, of its CPU time. ratio = peer / ours.\n"
-            "copy: torch copies as many bytes as the work reads and writes. Nobody is much faster than that."
+            "floor: torch copies as many bytes as the work reads and writes, or cores make the multiply-adds of an\n"
+            "fp32 product in registers, whichever takes longer. Nobody is much faster than that."
         )
-        if not arguments.small:
-            behind = [m for m in missed(found.measurements) if m.verdict == "no"]
-            beyond = sum(not m.is_within_reach for m in behind)
-            print(
-                f"Below their goal: {len(behind)} of {len(found.measurements)}"
-                + (f", {beyond} of them beyond what a copy would reach here." if beyond else ".")
-            )
+        if with_goals:
+            print(missed_goals(found.measurements))
     if found.compilations:
         print(f"\n{report.compilations_table(found.compilations)}")
     if found.launch:
@@ -108,27 +142,42 @@ def run(arguments: argparse.Namespace) -> int:
         print(report.first_call_line(found.first_call))
     if found.memory:
         print(report.memory_line(found.memory))
+
+
+def missed_goals(found: Sequence[Measurement]) -> str:
+    from ..bench.results import missed
+
+    behind = [m for m in missed(found) if m.verdict == "no"]
+    beyond = sum(not m.is_within_reach for m in behind)
+    line = f"Below their goal: {len(behind)} of {len(found)}"
+    return line + (f", {beyond} of them beyond the floor: they cannot be met here." if beyond else ".")
+
+
+def write(found: Run, arguments: argparse.Namespace) -> None:
+    from ..bench import plot
+
     found.save(arguments.json)
     picture = arguments.plot or arguments.json.with_suffix(".svg")
     picture.write_text(plot.svg(found.measurements, f"{PACKAGE_NAME} and torch"), encoding="utf-8")
     print(f"\nwritten: {arguments.json}, {picture}")
-    failures += problems(found.measurements)
-    if old is not None:
-        changes = compare(old, found)
-        print(f"\nagainst {arguments.compare}:\n{report.changes_table(changes)}")
-        failures += [f"{c.what}: {c.factor:.2f} times as slow as before" for c in changes if c.is_regression]
-    for failure in failures:
-        print(failure)
-    return 1 if failures else 0
 
 
-def problems(measurements: Iterable[object]) -> list[str]:
+def regressions(old: Run, new: Run, name: str) -> list[str]:
+    """Shows what has changed since the run of that name; gives what became slower."""
+    from ..bench import report
+    from ..bench.results import compare
+
+    changes = compare(old, new)
+    print(f"\nagainst {name}:\n{report.changes_table(changes)}")
+    return [f"{c.what}: {c.factor:.2f} times as slow as before" for c in changes if c.is_regression]
+
+
+def problems(found: Iterable[Measurement]) -> list[str]:
     """What is wrong beyond being slow."""
-    from ..bench.results import Measurement, label
+    from ..bench.results import label
 
     lines: list[str] = []
-    for m in measurements:
-        assert isinstance(m, Measurement)
+    for m in found:
         if m.problem:
             lines.append(m.problem)
         elif not m.is_right:

@@ -81,7 +81,7 @@ def _dependency(environment: Environment, requirement: Requirement) -> Finding:
             return fail(
                 check, f"{name} is not installed; {requirement.in_words} is needed.", "Install it.", install
             )
-        return _in_range(check, requirement, installed.version, installed.folder.parent, install)
+        return _in_range(environment, check, requirement, installed.version, installed.folder.parent, install)
     spec = find_module(name)
     if spec is None and installed is None:
         return fail(
@@ -112,7 +112,7 @@ def _dependency(environment: Environment, requirement: Requirement) -> Finding:
                 "Install the package under its own name.",
                 install,
             )
-        return _in_range(check, requirement, written, source, install)
+        return _in_range(environment, check, requirement, written, source, install)
     if written and _release(written) != _release(installed.version):
         return fail(
             check,
@@ -121,20 +121,24 @@ def _dependency(environment: Environment, requirement: Requirement) -> Finding:
             "Install it again, after removing what overwrote it.",
             pip_command("install", "--force-reinstall", "--no-deps", f"{name}=={installed.version}"),
         )
-    return _in_range(check, requirement, installed.version, installed.folder.parent, install)
+    return _in_range(environment, check, requirement, installed.version, installed.folder.parent, install)
 
 
 def _in_range(
-    check: str, requirement: Requirement, version: str, where: Path | None, install: str
+    environment: Environment,
+    check: str,
+    requirement: Requirement,
+    version: str,
+    where: Path | None,
+    install: str,
 ) -> Finding:
     if requirement.accepts(version):
         return ok(check, f"{version} (supported: {requirement.in_words}), {where}")
-    return fail(
-        check,
-        f"{requirement.name} {version} in {where} is not supported, {requirement.in_words} is.",
-        f"Install a supported version, or set {SKIP_VARIABLE}=1 to try nevertheless.",
-        install,
-    )
+    what = f"{requirement.name} {version} in {where} is not supported, {requirement.in_words} is"
+    do = f"Install a supported version, or a newer {DISTRIBUTION_NAME} that supports this one"
+    if environment.environ.get(SKIP_VARIABLE) == "1":
+        return warn(check, f"{what}; it is tried nevertheless, as {SKIP_VARIABLE}=1.", f"{do}.", install)
+    return fail(check, f"{what}.", f"{do}; or set {SKIP_VARIABLE}=1 to try nevertheless.", install)
 
 
 def _lost_part(installed: Installed) -> str:

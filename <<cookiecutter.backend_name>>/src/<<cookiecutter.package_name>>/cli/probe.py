@@ -17,6 +17,7 @@ from pathlib import Path
 
 from ..target import PACKAGE_NAME
 from .failure import in_words, place
+from .optional_imports import is_optional
 
 TRITON = "triton.backends"
 """Imports Triton, which imports the compiler and driver of every backend."""
@@ -51,11 +52,16 @@ def code_of(piece: str) -> str:
 
 
 def attempt(piece: str) -> dict[str, object] | None:
-    """Imports a piece. What went wrong: the error in words, its file and line, and the files that it came through."""
+    """Imports a piece. What went wrong: the error in words, its file and line, and the files that it came through.
+
+    Nothing is wrong with a module that misses something, if those that import it do without it then.
+    """
     print(f"{STARTS}{piece}", flush=True)
     try:
         exec(code_of(piece), {})
     except BaseException as error:
+        if isinstance(error, ImportError) and is_optional(piece, Path(__file__).parents[1]):
+            return None
         file, line = place(error)
         words = _missing_method() if isinstance(error, RuntimeError) else ""
         through = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]

@@ -77,7 +77,7 @@ def as_table(findings: Sequence[Finding], width: int = 0, *, imported: bool = Tr
     return "\n".join([*lines, "", summary(findings, imported=imported)])
 
 
-def summary(findings: Sequence[Finding], *, imported: bool = True) -> str:
+def summary(findings: Sequence[Finding], *, imported: bool) -> str:
     """The last line. It promises what was tried only: ``imported`` says that imports were."""
     failures = sum(finding.status == "FAIL" for finding in findings)
     warnings = sum(finding.status == "WARN" for finding in findings)

@@ -1,4 +1,4 @@
-"""Vectors of f32 as sums of bf16 numbers, each nearest to what is left, in words that tile registers multiply.
+"""Vectors of f32 and f16 as sums of bf16 numbers, each next to what is left, in words that tile registers multiply.
 
 Upper halves of i32 are bf16 numbers. The rest after one is exact, so three of them are all of an f32. Of NaN and
 infinities the first part says everything; the others mean nothing then.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from .convert import NARROW, widen
 from .emission import Emitter
 
 LANES: Final = 16
@@ -49,6 +50,16 @@ def parts_of(e: Emitter, x: str, count: int) -> list[str]:
     second = e.let(f"bitcast {F32} {rest} to {I32}")
     third = e.let(f"bitcast {F32} {_without_upper(e, rest, second)} to {I32}")
     return [first, second, third]
+
+
+def parts_of_half(e: Emitter, x: str) -> list[str]:
+    """The two parts of a vector of f16: the first 8 of its 11 bits, and the others.
+
+    A NaN must have one among the first: it is a quiet one by then.
+    """
+    wide = widen(e, x, LANES, NARROW["f16"])
+    bits = e.let(f"bitcast {F32} {wide} to {I32}")
+    return [bits, e.let(f"bitcast {F32} {_without_upper(e, wide, bits)} to {I32}")]
 
 
 def words_of(e: Emitter, low: str, high: str) -> str:

@@ -22,12 +22,14 @@ from .registers import register_type
 AXES = 3
 SLOT_BYTES = 8
 """Distance of two kernel arguments in memory."""
+RESULT = "{ i32, i64 }"
+"""The code of a trap and the number of a program."""
 
 
 def emit_kernel(e: Emitter, kernel: isa.Kernel) -> str:
     """The LLVM function of a kernel: runs the programs ``first <= id < last`` one after the other.
 
-    Returns 0, or the code of the trap that ended the launch.
+    Returns zeros, or the code of the trap that ended the launch and the id of the program that ran into it.
     """
     entry = kernel.body.blocks.first
     if entry is None:
@@ -49,7 +51,7 @@ def emit_kernel(e: Emitter, kernel: isa.Kernel) -> str:
     coordinates = [e.phi("i32") for _ in range(AXES)]
     for phi, value in zip(coordinates, start, strict=True):
         phi.add(value, "entry")
-    e.program = Program([phi.name for phi in coordinates], extents, scratch, following)
+    e.program = Program(number.name, [phi.name for phi in coordinates], extents, scratch, following)
     _emit_blocks(e, kernel.body)
 
     e.begin(following)
@@ -60,9 +62,9 @@ def emit_kernel(e: Emitter, kernel: isa.Kernel) -> str:
     e.branch(e.let(f"icmp slt i64 {next_number}, %last"), program, done)
     e.begin(done)
     e.drain()
-    e.do("ret i32 0")
+    e.do(f"ret {RESULT} zeroinitializer")
     return e.function(
-        f'define i32 @"{kernel.sym_name.data}"(ptr noalias %args, ptr noalias %scratch, ptr noalias %launch, '
+        f'define {RESULT} @"{kernel.sym_name.data}"(ptr noalias %args, ptr noalias %scratch, ptr noalias %launch, '
         f"i64 %first, i64 %last) {e.module.attributes(e.vector_bits)}"
     )
 
@@ -141,7 +143,9 @@ def trap(e: Emitter, op: isa.Trap) -> None:
     trapped, after = e.label("trap"), e.label("fine")
     e.branch(e.ref(op.condition), trapped, after)
     e.begin(trapped)
-    e.do(f"ret i32 {op.code.value.data}")
+    number = program_of(e, op).number
+    result = e.let(f"insertvalue {RESULT} {{ i32 {op.code.value.data}, i64 0 }}, i64 {number}, 1")
+    e.do(f"ret {RESULT} {result}")
     e.begin(after)
 
 

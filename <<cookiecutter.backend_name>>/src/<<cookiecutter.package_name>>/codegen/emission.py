@@ -335,9 +335,13 @@ class Reciprocal:
 
 
 class Program:
-    """LLVM names of what a kernel's instructions share: its coordinates in the grid, workspace, and where it ends."""
+    """LLVM names of what a kernel's instructions share: its place in the grid, workspace, and where it ends."""
 
-    def __init__(self, coordinates: Sequence[str], extents: Sequence[str], scratch: str, end: str) -> None:
+    def __init__(
+        self, number: str, coordinates: Sequence[str], extents: Sequence[str], scratch: str, end: str
+    ) -> None:
+        self.number = number
+        """Its id in the launch, an i64."""
         self.coordinates = coordinates
         self.extents = extents
         self.scratch = scratch

@@ -18,7 +18,7 @@ FAMILIES = (alu, atomics, convert, division, lanes, memory, matrix)
 
 
 def emit_module(isa_module: ModuleOp, host: HostFeatures | None = None, producers: Sequence[str] = ()) -> str:
-    """LLVM IR with one function ``i32 NAME(ptr args, ptr scratch, ptr launch, i64 first, i64 last)`` a kernel.
+    """LLVM IR with one function a kernel: ``{i32, i64} NAME(ptr args, ptr scratch, ptr launch, i64 first, i64 last)``.
 
     The code suits `host`, by default the CPU of this process. `producers` are programs and their versions, noted
     as the module's origin. Raises `CompileError` (`UnsupportedOperation`

@@ -5,9 +5,9 @@ register blocks of a few rows times one or two vectors. A block streams through 
 one row of B and multiplies them with the block's elements of one column of A, each spread over a vector. Where
 the host multiplies pairs of bf16, a step takes two rows of B, interleaved, and pairs of A.
 
-Hosts with tile registers have another way (`matrix_amx`); 16-bit floats that the host does not multiply are widened
-first (`matrix_widened`). Where f32 need not be multiplied exactly, tile registers do it in parts (`matrix_parts`).
-`METHODS` is the choice.
+Hosts with tile registers have another way (`matrix_amx`). Those that multiply bf16 there do so with the parts of other
+numbers, too (`matrix_parts`): f32 that need not be multiplied exactly, and f16 that the host does not multiply itself.
+Elsewhere 16-bit floats that it does not multiply are widened first (`matrix_widened`). `METHODS` is the choice.
 """
 
 from __future__ import annotations

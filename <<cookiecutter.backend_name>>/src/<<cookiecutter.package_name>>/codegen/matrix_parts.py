@@ -1,9 +1,10 @@
-"""Products of f32 on tile registers that multiply bf16: each factor is taken as a sum of two or three numbers.
+"""Products of f32 and f16 on tile registers that multiply bf16: each factor is taken as a sum of two or three numbers.
 
     a = a0 + a1 + a2, b = b0 + b1 + b2:  a b ~ a0 b0 + (a0 b1 + a1 b0 + a0 b2 + a1 b1 + a2 b0)
 
-A bf16 has 8 bits, so three are all of an f32, and what is left out is about as small as its last digit's half. Products
-of the highest parts and those of the lower ones are added up apart: their roundings differ by 2^8.
+A bf16 has 8 bits, so three are all of an f32, and what is left out is about as small as its last digit's half. Two are
+all of an f16, and nothing is left out: `WAYS` has what is multiplied. Products of the highest parts and those of the
+lower ones are added up apart: their roundings differ by 2^8.
 
 All sides are powers of two, so that everything is cut evenly: k into rounds, each of some steps that a register holds;
 B into panels of up to two registers' columns; A into strips of a register's rows. A block is the product of a strip and
@@ -18,14 +19,17 @@ matter if it is the same in A and B, and two vectors become one of words without
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
 from typing import Final
 
 from ..host_features import HostFeatures
-from .bf16_parts import F32, I32, parts_of, words_of
+from .bf16_parts import F32, I32, parts_of, parts_of_half, words_of
 from .emission import Emitter
 from .matrix_amx import ROW_BYTES, ROWS, configuration
 from .matrix_tiles import Tile, moved, offset, repeated
+from .registers import spell
 
 COLUMNS: Final = 16
 """Sums of a register's row; f32 of a vector, too."""
@@ -49,9 +53,6 @@ MOST_STEPS: Final = 4
 MOST_STRIPS: Final = 16
 """That are packed at a time. Their parts take up to 192 KB of the stack, and a tenth of the second-level cache."""
 
-FEWEST_USES: Final = {2: 20, 3: 40}
-"""Of an element that is packed, by the number of parts: vectors multiply a tile in which there are fewer sooner."""
-
 PREFETCHED_AT_ONCE: Final = 3
 
 FINITE: Final = 0x1F8
@@ -61,14 +62,41 @@ Piece = Callable[[], None]
 """Emits a few instructions."""
 
 
+@dataclass(frozen=True)
+class Way:
+    """How factors become parts, and which parts are multiplied."""
+
+    parts: int
+    split: Callable[[Emitter, str], list[str]]
+    """Gives the parts of a vector, highest first."""
+    products: tuple[tuple[int, int], ...]
+    """Numbers of a part of A and one of B: by those of B, since one of its parts is in a register at a time."""
+    fewest_uses: int
+    """Of an element that is packed: vectors multiply a tile in which there are fewer sooner."""
+
+
+def _largest_products(parts: int) -> tuple[tuple[int, int], ...]:
+    """All of two parts whose numbers add up to less than there are parts."""
+    return tuple((of_a, of_b) for of_b in range(parts) for of_a in range(parts - of_b))
+
+
+WAYS: Final = {
+    ("f32", 2): Way(2, partial(parts_of, count=2), _largest_products(2), 20),
+    ("f32", 3): Way(3, partial(parts_of, count=3), _largest_products(3), 40),
+    ("f16", 1): Way(2, parts_of_half, ((0, 0), (1, 0), (0, 1), (1, 1)), 12),
+}
+"""By the operands' type and `Tile.parts`. What is not here is not multiplied in parts."""
+
+
 def suits(host: HostFeatures, tile: Tile) -> bool:
-    """Whether `tile` may be multiplied in parts, and the host does so faster than exactly."""
-    if tile.parts == 1 or not all(map(host.has, ("amx-tile", "amx-bf16", "avx512f", "avx512dq"))):
+    """Whether `tile` may be multiplied in parts, and the host does so faster than otherwise."""
+    way = WAYS.get((tile.operand.format, tile.parts))
+    if way is None or not all(map(host.has, ("amx-tile", "amx-bf16", "avx512f", "avx512dq"))):
         return False
     sides = (tile.m, ROWS), (tile.n, COLUMNS), (tile.k, DEPTH)
     if not all(side >= least and side & (side - 1) == 0 for side, least in sides):
         return False
-    return tile.m * tile.n >= FEWEST_USES[tile.parts] * (tile.m + tile.n)
+    return tile.m * tile.n >= way.fewest_uses * (tile.m + tile.n)
 
 
 def emit_product(e: Emitter, tile: Tile, acc: str, a: str, b: str) -> None:
@@ -82,11 +110,12 @@ class _Product:
     def __init__(self, e: Emitter, tile: Tile) -> None:
         self.e = e
         self.tile = tile
+        self.way = WAYS[tile.operand.format, tile.parts]
         self.across = min(tile.n // COLUMNS, MOST_ACROSS)
         self.panels = tile.n // COLUMNS // self.across
         self.steps = min(tile.k // DEPTH, MOST_STEPS)
         self.strips = min(tile.m // ROWS, MOST_STRIPS)
-        self.step_bytes = tile.parts * REGISTER_BYTES
+        self.step_bytes = self.way.parts * REGISTER_BYTES
         self.strip_bytes = self.steps * self.step_bytes
         """Of A's packed rows, and of B's packed columns, of one register."""
         self.panel_bytes = self.across * self.strip_bytes
@@ -193,11 +222,12 @@ class _Product:
     def _pack(self, source: str, low: int, high: int, target: str, place: int) -> None:
         """The parts of two vectors as halves of words: in registers one after the other, at a place in each."""
         e, tile = self.e, self.tile
+        loaded = spell(tile.operand.element, COLUMNS)
         vectors = [
-            e.let(f"load {F32}, ptr {offset(e, source, first, tile.operand)}, align 4")
+            e.let(f"load {loaded}, ptr {offset(e, source, first, tile.operand)}, align {tile.operand.bytes}")
             for first in (low, high)
         ]
-        both = zip(*(parts_of(e, vector, tile.parts) for vector in vectors), strict=True)
+        both = zip(*(self.way.split(e, vector) for vector in vectors), strict=True)
         for number, (x, y) in enumerate(both):
             there = self._at(target, place + number * REGISTER_BYTES)
             e.do(f"store {I32} {words_of(e, x, y)}, ptr {there}, align {ROW_BYTES}")
@@ -255,17 +285,16 @@ class _Product:
             self._memory("tilestored64", register, sums, register * REGISTER_BYTES)
 
     def _products(self, a: str, b: str) -> list[Piece]:
-        """Those of one step: all of two parts whose numbers add up to less than there are parts."""
-        parts = self.tile.parts
+        """Those of one step."""
         pieces: list[Piece] = [
             partial(self._memory, "tileloadd64", FIRST_A + part, a, part * REGISTER_BYTES)
-            for part in range(parts)
+            for part in range(self.way.parts)
         ]
         for column in range(self.across):
-            for part_of_b in range(parts):
+            for part_of_b, products in groupby(self.way.products, lambda product: product[1]):
                 place = column * self.strip_bytes + part_of_b * REGISTER_BYTES
                 pieces.append(partial(self._memory, "tileloadd64", B, b, place))
-                for part_of_a in range(parts - part_of_b):
+                for part_of_a, _ in products:
                     total = 2 * column + (part_of_a + part_of_b > 0)
                     pieces.append(partial(self._product, total, FIRST_A + part_of_a, B))
         return pieces

@@ -14,9 +14,8 @@ from typing import Final
 from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, IntegerType, VectorType
 from xdsl.ir import Attribute
 
-from ..bfloat16 import bfloat16_bits
-from ..dialects.isa.rounding import packed, to_single
 from ..errors import UnsupportedOperation
+from ..rounding import SINGLE, bfloat16_bits, packed, rounded
 
 FLOATS: Final = {
     "f64": ("double", 64),
@@ -135,7 +134,7 @@ def float_literal(value: float, ty: RegisterType) -> str:
         return f"0x{_double_bits(value):016X}"
     if ty.format == "f32":
         # LLVM spells a float as the double of the same value.
-        return f"0x{_double_bits(to_single(value)):016X}"
+        return f"0x{_double_bits(rounded(SINGLE, value)):016X}"
     if ty.format == "f16":
         return str(int.from_bytes(packed("<e", value), "little"))
     if ty.format == "bf16":

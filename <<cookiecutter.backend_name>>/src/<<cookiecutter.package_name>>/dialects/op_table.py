@@ -13,8 +13,22 @@ from importlib import import_module
 from threading import Lock
 from typing import Final, NamedTuple
 
-from xdsl.ir import Dialect, Operation
-from xdsl.irdl import traits_def
+from xdsl.dialects.builtin import DenseArrayBase
+from xdsl.ir import Attribute, Dialect, Operation
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    AttrSizedResultSegments,
+    IRDLOperation,
+    OpDef,
+    OptOperandDef,
+    OptResultDef,
+    VarOperandDef,
+    VarResultDef,
+    traits_def,
+)
+
+from ..errors import UnsupportedOperation
+from ..target import PACKAGE_NAME
 
 _DIALECTS: dict[str, tuple[str, ...]] = {
     "builtin": ("xdsl.dialects.builtin:Builtin",),
@@ -32,6 +46,16 @@ AS_ATTRIBUTES: Final[dict[str, frozenset[str]]] = {
     "scf.for": frozenset({"unsignedCmp"}),
 }
 """Properties of MLIR that xDSL's classes do not define: they are read as attributes, which may be any."""
+
+
+PROPERTIES: Final[dict[str, frozenset[str]]] = {
+    "arith": frozenset(
+        {"fastmath", "isExact", "nonNeg", "overflowFlags", "predicate", "roundingmode", "value"}
+    ),
+    "math": frozenset({"fastmath"}),
+}
+"""By namespace: all properties that the lowering has seen to, of operations that it knows by their names. (Those that
+are promises, and could only make code faster, it leaves aside.)"""
 
 
 class OpaqueOp(Operation):
@@ -88,6 +112,66 @@ def _classes_of(namespace: str, library: bool) -> Iterator[type[Operation]]:
         dialect = getattr(import_module(module, __package__), attribute)
         assert isinstance(dialect, Dialect)
         yield from dialect.operations
+
+
+def check_known(name: str, properties: Mapping[str, Attribute], operands: int, results: int) -> None:
+    """Raises UnsupportedOperation if an operation has a property, an operand or a result that is not known here.
+
+    A newer Triton printed it then, and may mean something else by the operation: whoever reads it by what is known
+    here would compile it wrongly. Attributes that are no properties may be ignored, by MLIR's rules.
+    """
+    namespace = name.partition(".")[0]
+    cls = operation_class(name)
+    definition = None
+    if namespace in PROPERTIES:
+        known, place = PROPERTIES[namespace], "dialects/op_table.py, in PROPERTIES"
+    elif issubclass(cls, IRDLOperation):
+        definition = cls.get_irdl_definition()
+        known, place = AS_ATTRIBUTES.get(name, frozenset()).union(definition.properties), _place(cls)
+    else:
+        return  # refused as a whole where it is not lowered
+    for key, value in properties.items():
+        if key not in known and key not in _SEGMENTS:
+            raise UnsupportedOperation(
+                f"operation '{name}' has a property that is new to this package: {key} = {value}. It may change what "
+                "the operation means",
+                add_support_in=f"{place} (and where the operation is lowered, unless it is only a hint)",
+            )
+    if definition is not None:
+        for what, wanted, count in (("operands", True, operands), ("results", False, results)):
+            if not _fits(definition, properties, count, operands=wanted):
+                raise UnsupportedOperation(
+                    f"operation '{name}' has {what} that are new to this package", add_support_in=place
+                )
+
+
+_SEGMENTS: Final = frozenset(
+    {AttrSizedOperandSegments.attribute_name, AttrSizedResultSegments.attribute_name}
+)
+"""How many operands, and results, there are of each kind."""
+
+
+def _place(cls: type[Operation]) -> str:
+    """The file of this package where an operation's properties are known."""
+    package, _, path = cls.__module__.partition(".")
+    if package != PACKAGE_NAME:
+        return "dialects/op_table.py, in AS_ATTRIBUTES"
+    return f"{path.replace('.', '/')}.py, in {cls.__name__}"
+
+
+def _fits(definition: OpDef, properties: Mapping[str, Attribute], count: int, *, operands: bool) -> bool:
+    kinds = [kind for _, kind in (definition.operands if operands else definition.results)]
+    option = AttrSizedOperandSegments if operands else AttrSizedResultSegments
+    sizes = properties.get(option.attribute_name)
+    if isinstance(sizes, DenseArrayBase):
+        return len(sizes.get_values()) == len(kinds)
+    if any(isinstance(kind, VarOperandDef | VarResultDef) and not _is_optional(kind) for kind in kinds):
+        return True
+    return count <= len(kinds)
+
+
+def _is_optional(kind: object) -> bool:
+    return isinstance(kind, OptOperandDef | OptResultDef)
 
 
 def library_wanted() -> bool:

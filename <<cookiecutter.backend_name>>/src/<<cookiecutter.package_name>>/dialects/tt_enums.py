@@ -8,9 +8,27 @@ are MLIR's (``mlir/Dialect/Arith/IR/ArithBase.td``).
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import Never
+
+from ..errors import UnsupportedOperation
 
 
-class CacheModifier(IntEnum):
+class UnknownValue(UnsupportedOperation, ValueError):
+    """Triton IR has a number that an enumeration does not have: a newer Triton made it."""
+
+
+class Printed(IntEnum):
+    """An enumeration whose numbers Triton prints."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> Never:
+        raise UnknownValue(
+            f"Triton's {cls.__name__} {value} is new to this package, which knows {', '.join(cls.__members__)}",
+            add_support_in=f"dialects/tt_enums.py, in {cls.__name__}",
+        )
+
+
+class CacheModifier(Printed):
     """How a load or store may be cached. A hint: it never changes results."""
 
     NONE = 1
@@ -22,7 +40,7 @@ class CacheModifier(IntEnum):
     CV = 7
 
 
-class EvictionPolicy(IntEnum):
+class EvictionPolicy(Printed):
     """Which cache lines to give up first. A hint: it never changes results."""
 
     NORMAL = 1
@@ -30,14 +48,14 @@ class EvictionPolicy(IntEnum):
     EVICT_LAST = 3
 
 
-class PaddingOption(IntEnum):
+class PaddingOption(Printed):
     """What a descriptor or block pointer reads outside of its tensor."""
 
     ZERO = 1
     NAN = 2
 
 
-class MemSemantic(IntEnum):
+class MemSemantic(Printed):
     """Memory ordering of an atomic operation."""
 
     RELAXED = 1
@@ -46,7 +64,7 @@ class MemSemantic(IntEnum):
     ACQUIRE_RELEASE = 4
 
 
-class MemSyncScope(IntEnum):
+class MemSyncScope(Printed):
     """Who takes part in the ordering of an atomic operation."""
 
     GPU = 1
@@ -54,7 +72,7 @@ class MemSyncScope(IntEnum):
     SYSTEM = 3
 
 
-class RMWOp(IntEnum):
+class RMWOp(Printed):
     """What ``tt.atomic_rmw`` does.
 
     MAX and MIN compare signed integers, UMAX and UMIN unsigned ones. FADD adds floats; the maximum of floats
@@ -73,7 +91,7 @@ class RMWOp(IntEnum):
     XCHG = 10
 
 
-class DescriptorReduceKind(IntEnum):
+class DescriptorReduceKind(Printed):
     """What ``tt.descriptor_reduce`` does with the element in memory."""
 
     ADD = 1
@@ -86,7 +104,7 @@ class DescriptorReduceKind(IntEnum):
     XOR = 8
 
 
-class ProgramDim(IntEnum):
+class ProgramDim(Printed):
     """A dimension of the launch grid."""
 
     X = 0
@@ -94,21 +112,21 @@ class ProgramDim(IntEnum):
     Z = 2
 
 
-class RoundingMode(IntEnum):
+class RoundingMode(Printed):
     """Rounding of ``tt.fp_to_fp``: toward zero, or to nearest with ties to even."""
 
     RTZ = 0
     RTNE = 1
 
 
-class PropagateNan(IntEnum):
+class PropagateNan(Printed):
     """``ALL``: a NaN operand gives NaN. ``NONE``: the other operand wins."""
 
     NONE = 0
     ALL = 0xFFFF
 
 
-class InputPrecision(IntEnum):
+class InputPrecision(Printed):
     """How ``tt.dot`` may treat fp32 inputs."""
 
     TF32 = 0
@@ -118,7 +136,7 @@ class InputPrecision(IntEnum):
     BF16X6 = 4
 
 
-class ScaleDotElemType(IntEnum):
+class ScaleDotElemType(Printed):
     """Element formats of ``tt.dot_scaled``. E2M1 comes packed, two elements a byte."""
 
     E4M3 = 0
@@ -130,7 +148,7 @@ class ScaleDotElemType(IntEnum):
     FP16 = 6
 
 
-class CmpIPredicate(IntEnum):
+class CmpIPredicate(Printed):
     """``arith.cmpi``: S is signed, U unsigned."""
 
     EQ = 0
@@ -145,7 +163,7 @@ class CmpIPredicate(IntEnum):
     UGE = 9
 
 
-class CmpFPredicate(IntEnum):
+class CmpFPredicate(Printed):
     """``arith.cmpf``: O is false where an operand is NaN, U is true there."""
 
     FALSE = 0

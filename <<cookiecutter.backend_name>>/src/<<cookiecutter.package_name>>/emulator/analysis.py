@@ -6,7 +6,7 @@ cells are the bits of Python integers.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -52,74 +52,92 @@ class Analysis:
     unknown: set[int] = field(default_factory=set)
 
 
-@dataclass
+@dataclass(frozen=True)
 class _State:
-    written: int
-    pointers: int
+    """The cells that are certainly written, and those that may be derived from a pointer, at a place of a program."""
+
+    written: int = 0
+    pointers: int = 0
+
+    def joined(self, other: _State) -> _State:
+        return _State(self.written & other.written, self.pointers | other.pointers)
+
+
+UNREACHABLE: Final = _State(written=-1)
+"""Where nothing arrives, everything may be taken as written."""
 
 
 def analyse(program: Program, pointers: Collection[int]) -> Analysis:
     """``pointers``: the parameters that point to memory whose extent is known."""
-    slots: dict[int, int] = {}
+    effects = _Effects(pointers)
+    states = _states_before(program, effects)
+    result = Analysis()
+    for block, state in zip(program.blocks, states, strict=True):
+        for instruction in block.code:
+            if effects.cells_read(instruction) & ~state.written:
+                result.unwritten.add(id(instruction))
+            at = ADDRESS_OPERAND.get(instruction.name)
+            if at is not None and not cells_of(instruction.operands[at]) & state.pointers:
+                result.unknown.add(id(instruction))
+            state = effects.after(instruction, state)
+    return result
 
-    def slot(offset: int) -> int:
-        return 1 << (_SLOTS + slots.setdefault(offset, len(slots)))
 
-    def run(instruction: Instruction, state: _State) -> tuple[bool, bool]:
-        """Moves `state` past an instruction; whether all it reads is written, and its address is known."""
-        read = written = 0
-        for register in instruction.operands:
-            read |= cells_of(register)
-        for register in instruction.results:
-            written |= cells_of(register)
-        name = instruction.name
-        if name == "spill":
-            written |= slot(_integer(instruction))
-        elif name == "reload":
-            read |= slot(_integer(instruction))
-        complete = read & ~state.written == 0
-        at = ADDRESS_OPERAND.get(name)
-        known = at is None or cells_of(instruction.operands[at]) & state.pointers != 0
-        derived = (
-            name == "scratch"
-            or (name == "argument" and _integer(instruction) in pointers)
-            or (name not in FROM_MEMORY and read & state.pointers != 0)
-        )
-        state.written |= written
-        state.pointers = state.pointers | written if derived else state.pointers & ~written
-        return complete, known
-
+def _states_before(program: Program, effects: _Effects) -> list[_State]:
+    """The state before each block: of all that may arrive there, joined until nothing changes."""
     successors = program.successors()
-    before: list[_State | None] = [None] * len(program.blocks)
-    before[0] = _State(0, 0)
+    before: dict[int, _State] = {0: _State()}
     waiting = [0]
     while waiting:
         number = waiting.pop()
-        start = before[number]
-        assert start is not None
-        state = _State(start.written, start.pointers)
+        state = before[number]
         for instruction in program.blocks[number].code:
-            run(instruction, state)
+            state = effects.after(instruction, state)
         for successor in successors[number]:
-            known = before[successor]
-            merged = (
-                _State(state.written, state.pointers)
-                if known is None
-                else _State(known.written & state.written, known.pointers | state.pointers)
-            )
-            if merged != known:
-                before[successor] = merged
+            known = before.get(successor)
+            joined = state if known is None else known.joined(state)
+            if joined != known:
+                before[successor] = joined
                 waiting.append(successor)
-    result = Analysis()
-    for start, block in zip(before, program.blocks, strict=True):
-        state = _State(-1, 0) if start is None else _State(start.written, start.pointers)
-        for instruction in block.code:
-            complete, known_address = run(instruction, state)
-            if not complete:
-                result.unwritten.add(id(instruction))
-            if not known_address:
-                result.unknown.add(id(instruction))
-    return result
+    return [before.get(number, UNREACHABLE) for number in range(len(program.blocks))]
+
+
+class _Effects:
+    """What instructions read and write, spill slots included, and what is derived from pointers."""
+
+    def __init__(self, pointers: Collection[int]) -> None:
+        self.pointers = pointers
+        self._slots: dict[int, int] = {}
+        """Offset of a spill slot -> its number."""
+
+    def after(self, instruction: Instruction, state: _State) -> _State:
+        written = self.cells_written(instruction)
+        name = instruction.name
+        derived = (
+            name == "scratch"
+            or (name == "argument" and _integer(instruction) in self.pointers)
+            or (name not in FROM_MEMORY and self.cells_read(instruction) & state.pointers != 0)
+        )
+        pointers = state.pointers | written if derived else state.pointers & ~written
+        return _State(state.written | written, pointers)
+
+    def cells_read(self, instruction: Instruction) -> int:
+        cells = _cells(instruction.operands)
+        return cells | self._slot(instruction) if instruction.name == "reload" else cells
+
+    def cells_written(self, instruction: Instruction) -> int:
+        cells = _cells(instruction.results)
+        return cells | self._slot(instruction) if instruction.name == "spill" else cells
+
+    def _slot(self, instruction: Instruction) -> int:
+        return 1 << (_SLOTS + self._slots.setdefault(_integer(instruction), len(self._slots)))
+
+
+def _cells(registers: Iterable[Register]) -> int:
+    cells = 0
+    for register in registers:
+        cells |= cells_of(register)
+    return cells
 
 
 def _integer(instruction: Instruction) -> int:

@@ -8,6 +8,8 @@ from functools import partial
 import numpy as np
 
 from ..assembler.program import JUMPS, Block, Instruction, Program, RegisterFile
+from ..errors import program_text
+from ..target import BACKEND_NAME
 from . import alu, control, convert, lanes, matrix, memory
 from .analysis import Analysis, analyse, cells_of
 from .machine import Buffer, EmulatorFault, Machine, ProgramTrap, Step, View, fault
@@ -34,6 +36,7 @@ class Core:
 
         Raises UnsupportedOperation for an instruction that the emulator does not know.
         """
+        self._program = program
         self.machine = Machine(program, arguments, buffers)
         self.workspace_bytes = program.scratch_bytes
         analysis = analyse(program, pointers)
@@ -50,7 +53,8 @@ class Core:
 
     def run(self, grid: Sequence[int], first: int = 0, last: int | None = None) -> int:
         """Programs ``first <= id < last``, by default all of the grid. Returns 0, or the code of the trap that ended
-        it. Raises EmulatorFault for what the machine does not define.
+        it. Raises EmulatorFault for what the machine does not define. A KeyboardInterrupt, which is how one stops a
+        kernel that does not end, carries a note that says where the kernel was.
         """
         x, y, z = grid
         self.machine.grid[:] = grid
@@ -71,17 +75,29 @@ class Core:
     @property
     def program_text(self) -> str:
         """Which program of the grid runs, or ran last."""
-        ids, extents = (tuple(map(int, numbers)) for numbers in (self.machine.coordinates, self.machine.grid))
-        return f"program {ids} of the grid {extents}"
+        return program_text([*map(int, self.machine.coordinates)], [*map(int, self.machine.grid)])
 
     def _run_program(self) -> None:
         counts, steps, exits = self.counts, self._steps, self._exits
         number = 0
-        while number != END:
-            counts[number] += 1
-            for step in steps[number]:
-                step()
-            number = exits[number]()
+        try:
+            while number != END:
+                counts[number] += 1
+                for step in steps[number]:
+                    step()
+                number = exits[number]()
+        except KeyboardInterrupt as interrupt:
+            interrupt.add_note(self._interrupted_in(self._program.blocks[number]))
+            raise
+
+    def _interrupted_in(self, block: Block) -> str:
+        places = [str(instruction.location) for instruction in block.code if instruction.location is not None]
+        where = f"\n  at {places[0]}" if places else ""
+        return (
+            f"{BACKEND_NAME} emulator: interrupted{where}\n  in {self.program_text}\n"
+            "  programs run one after the other here: one that waits for a later one never ends. On the reference "
+            "device they run at the same time in a launch with launch_cooperative_grid=True"
+        )
 
     def _compile(self, block: Block, analysis: Analysis) -> list[Step]:
         steps: list[Step] = []

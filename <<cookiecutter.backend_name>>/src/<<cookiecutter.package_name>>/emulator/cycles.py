@@ -146,7 +146,7 @@ def cost_of(block: Block) -> BlockCost:
 def lines_of(block: Block) -> list[Location | None]:
     """The source line of each instruction, whatever the column.
 
-    Arithmetic has none: it counts for the line of what comes after it, which it is mostly for.
+    Addresses and masks have none: they count for the line of what comes after them, which they are mostly for.
     """
     places = [instruction.location for instruction in block.code]
     nearest = next((place for place in reversed(places) if place is not None), None)

@@ -61,9 +61,9 @@ def make_launcher(src: Any, metadata: Any) -> Callable[..., None]:
         x: int, y: int, z: int, stream: Any, loaded: LoadedProgram, packed_metadata: Any, launch_metadata: Any,
         enter_hook: Any, exit_hook: Any, *args: Any,
     ) -> None:  # fmt: skip
+        arguments, buffers, pointers = bind(args, signature)
         if not isinstance(loaded, LoadedProgram):
             raise wrong_image(str(metadata.name), loaded, "a program for the emulator")
-        arguments, buffers, pointers = bind(args, signature)
         grid = tuple(grid_size(axis, size) for axis, size in zip("xyz", (x, y, z), strict=True))
         if enter_hook is not None:
             enter_hook(launch_metadata)
@@ -77,7 +77,7 @@ def make_launcher(src: Any, metadata: Any) -> Callable[..., None]:
         if exit_hook is not None:
             exit_hook(launch_metadata)
         if code:
-            raise traps.failure(code, program=where)
+            raise traps.trapped(code, where)
 
     return launch
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -263,49 +264,55 @@ def causal_conv_case(length: int, channels: int, taps: int, dtype: str) -> Case:
     )  # fmt: skip
 
 
-def small_cases() -> Iterator[Case]:
-    """The same examples for a device that takes microseconds an instruction: a few programs each, with odd sizes."""
-    for dtype in ("float32", "bfloat16"):
-        yield vector_add_case(3000, dtype)
-    yield softmax_case(5, 300, "float32")
-    for dtype in ("float32", "float16", "bfloat16"):
-        yield matmul_case(40, 70, 50, dtype)
-    yield matmul_case(30, 50, 20, "float32", "leaky_relu")
-    yield dropout_case(3000, "float32")
-    yield layer_norm_case(5, 300, "float32")
-    yield layer_norm_case(5, 300, "float16")
-    yield layer_norm_backward_case(9, 100, "float32")
-    for causal in (False, True):
-        yield attention_case(1, 2, 70, 16, "float32", causal=causal)
-    yield attention_case(1, 2, 70, 16, "float16", causal=True)
-    for function in ("asin", "cbrt"):
-        yield libdevice_case(function, 3000, "float32")
-    yield grouped_gemm_case([(20, 32, 16), (1, 17, 33)], "float16")
-    yield persistent_matmul_case(40, 72, 48, "float16")
-    yield quantized_linear_case(20, 30, 40)
-    for dtype in ("float32", "float16"):
-        yield causal_conv_case(70, 20, 3, dtype)
+class Example(NamedTuple):
+    """Cases that differ in types and options only, and their sizes: what they are called with first."""
+
+    variants: Sequence[Callable[..., Case]]
+    small: tuple[Any, ...]
+    """For a device that takes microseconds an instruction: a few programs each, with odd sizes."""
+    large: tuple[Any, ...]
+    """Large enough for the clock and small enough for a short demo."""
 
 
-def demo_cases() -> Iterator[Case]:
-    """One or two cases an example, large enough for the clock and small enough for a short demo."""
-    for dtype in ("float32", "bfloat16"):
-        yield vector_add_case(1_000_003, dtype)
-    yield softmax_case(1823, 781, "float32")
-    for dtype in ("float32", "float16", "bfloat16"):
-        yield matmul_case(512, 512, 512, dtype)
-    yield matmul_case(300, 500, 200, "float32", "leaky_relu")
-    yield dropout_case(1_000_003, "float32")
-    yield layer_norm_case(1151, 1000, "float32")
-    yield layer_norm_case(1151, 1000, "float16")
-    yield layer_norm_backward_case(1151, 1000, "float32")
-    for causal in (False, True):
-        yield attention_case(1, 4, 500, 64, "float32", causal=causal)
-    yield attention_case(1, 4, 500, 64, "float16", causal=True)
-    for function in ("asin", "cbrt"):
-        yield libdevice_case(function, 1_000_003, "float32")
-    yield grouped_gemm_case([(512, 256, 128), (100, 300, 64), (256, 512, 70), (1, 17, 33)], "float16")
-    yield persistent_matmul_case(300, 520, 200, "float16")
-    yield quantized_linear_case(512, 512, 512)
-    for dtype in ("float32", "float16"):
-        yield causal_conv_case(4096, 250, 4, dtype)
+def in_types(make: Callable[..., Case], *dtypes: str) -> list[Callable[..., Case]]:
+    return [partial(make, dtype=dtype) for dtype in dtypes]
+
+
+EXAMPLES: Final = (
+    Example(in_types(vector_add_case, "float32", "bfloat16"), (3000,), (1_000_003,)),
+    Example(in_types(softmax_case, "float32"), (5, 300), (1823, 781)),
+    Example(in_types(matmul_case, "float32", "float16", "bfloat16"), (40, 70, 50), (512, 512, 512)),
+    Example([partial(matmul_case, dtype="float32", activation="leaky_relu")], (30, 50, 20), (300, 500, 200)),
+    Example(in_types(dropout_case, "float32"), (3000,), (1_000_003,)),
+    Example(in_types(layer_norm_case, "float32", "float16"), (5, 300), (1151, 1000)),
+    Example(in_types(layer_norm_backward_case, "float32"), (9, 100), (1151, 1000)),
+    Example(
+        [
+            partial(attention_case, dtype=dtype, causal=causal)
+            for dtype, causal in (("float32", False), ("float32", True), ("float16", True))
+        ],
+        (1, 2, 70, 16),
+        (1, 4, 500, 64),
+    ),
+    Example(
+        [partial(libdevice_case, function, dtype="float32") for function in ("asin", "cbrt")],
+        (3000,),
+        (1_000_003,),
+    ),
+    Example(
+        in_types(grouped_gemm_case, "float16"),
+        ([(20, 32, 16), (1, 17, 33)],),
+        ([(512, 256, 128), (100, 300, 64), (256, 512, 70), (1, 17, 33)],),
+    ),
+    Example(in_types(persistent_matmul_case, "float16"), (40, 72, 48), (300, 520, 200)),
+    Example([quantized_linear_case], (20, 30, 40), (512, 512, 512)),
+    Example(in_types(causal_conv_case, "float32", "float16"), (70, 20, 3), (4096, 250, 4)),
+)
+"""What the demo runs, in this order."""
+
+
+def cases(*, small: bool) -> Iterator[Case]:
+    """Every example, with its data: made one by one, as each takes memory."""
+    for example in EXAMPLES:
+        for make in example.variants:
+            yield make(*(example.small if small else example.large))

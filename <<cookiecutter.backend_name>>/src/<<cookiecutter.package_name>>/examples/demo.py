@@ -10,7 +10,7 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -162,12 +162,10 @@ def run(arguments: argparse.Namespace) -> int:
     import numpy as np
 
     from ..device_kinds import EMULATOR, REFERENCE, selected_kind
-    from .cases import demo_cases, small_cases  # imports triton, and with it this backend
+    from .cases import cases  # imports triton, and with it this backend
 
     start = time.perf_counter()
     kind = selected_kind()
-    emulated = kind == EMULATOR
-    row_class: type[Row | EmulatedRow] = EmulatedRow if emulated else Row
     devices = {
         REFERENCE: f"its reference device, {os.cpu_count()} cores",
         EMULATOR: "its emulator, small sizes",
@@ -175,44 +173,54 @@ def run(arguments: argparse.Namespace) -> int:
     print(
         f"{BACKEND_NAME}: {VENDOR_NAME} {ARCH} on {devices.get(kind, f'device {kind!r}')}. Compiling and running:"
     )
+    words: list[str] = arguments.kernels
+    chosen = (
+        case
+        for case in cases(small=kind == EMULATOR)
+        if not words or any(word in case.kernel for word in words)
+    )
+    row_class: type[Row | EmulatedRow] = EmulatedRow if kind == EMULATOR else Row
+    rows, failures = measured(chosen, row_class)
+    legend = row_class.LEGEND.format(numpy=np.__version__, threads=arguments.threads)
+    print(f"\n{table(rows)}\n")
+    print(f"max error: of one value, relative to max(1, |value|). {legend}\n")
+    if not rows and not failures:
+        print(f"no kernel's name contains {' or '.join(words)}")
+        return 1
+    wrong = [row for row in rows if not row.ok]
+    failures += [
+        f"{row.kernel} ({row.shape}, {row.dtype}): error {row.error:.1e} is above {row.tolerance:.1e}"
+        for row in wrong
+    ]
+    for failure in failures:
+        print(failure)
+    count = len(rows) + len(failures) - len(wrong)
+    print(f"{count - len(failures)} of {count} right, in {time.perf_counter() - start:.1f} s.")
+    return 1 if failures else 0
+
+
+def measured(chosen: Iterable[Case], row_class: type[Row | EmulatedRow]) -> tuple[list[Result], list[str]]:
+    """A row for each case, with progress shown, and what went wrong with those that have none.
+
+    Raises InstallationError: that is no kernel's fault, and the next ones would only repeat it.
+    """
     rows: list[Result] = []
     failures: list[str] = []
-    words: list[str] = arguments.kernels
-    for case in small_cases() if emulated else demo_cases():
-        if words and not any(word in case.kernel for word in words):
-            continue
+    for case in chosen:
         title = f"{case.kernel} ({case.shape}, {case.dtype})"
         print(f"  {title:<60}", end="", flush=True)
         try:
-            compiling = time.perf_counter()
-            case.run()
-            first = time.perf_counter() - compiling
+            first = seconds(case.run)
             rows.append(row_class.of(case))
-        except InstallationError:  # no kernel's fault: the next ones would only repeat it
+        except InstallationError:
             print(flush=True)
             raise
         except BackendError as problem:
             print("  failed", flush=True)
             failures.append(f"{title}: {problem}")
-            continue
-        print(f"  first launch {first:6.2f} s", flush=True)
-    print(f"\n{table(rows)}\n")
-    print(
-        "max error: of one value, relative to max(1, |value|). "
-        + row_class.LEGEND.format(numpy=np.__version__, threads=arguments.threads)
-        + "\n"
-    )
-    for failure in failures:
-        print(failure)
-    wrong = [row for row in rows if not row.ok]
-    for row in wrong:
-        print(f"{row.kernel} ({row.shape}, {row.dtype}): error {row.error:.1e} is above {row.tolerance:.1e}")
-    if not rows and not failures:
-        print(f"no kernel's name contains {' or '.join(words)}")
-        return 1
-    good = len(rows) - len(wrong)
-    print(f"{good} of {len(rows) + len(failures)} right, in {time.perf_counter() - start:.1f} s.")
-    return 0 if good == len(rows) and not failures else 1
+        else:
+            print(f"  first launch {first:6.2f} s", flush=True)
+    return rows, failures
 
 
 def main() -> int:

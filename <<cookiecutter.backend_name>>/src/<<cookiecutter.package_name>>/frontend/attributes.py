@@ -1,45 +1,22 @@
-"""Attributes and types of generic MLIR text -> xDSL attributes.
-
-`AttributeReader` is a cursor over a piece of text (a line of TTIR). What it reads is immutable, so results
-are kept by their text for the life of the process: kernels repeat the same few types and property
-dictionaries.
-"""
+"""Attributes of generic MLIR text -> xDSL attributes."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
 from math import prod
-from typing import Any, TypeVar
+from typing import Any
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
-    BFloat16Type,
     BytesAttr,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
     DictionaryAttr,
-    Float4E2M1FNType,
-    Float6E2M3FNType,
-    Float6E3M2FNType,
-    Float8E4M3B11FNUZType,
-    Float8E4M3FNType,
-    Float8E4M3FNUZType,
-    Float8E4M3Type,
-    Float8E5M2FNUZType,
-    Float8E5M2Type,
-    Float8E8M0FNUType,
-    Float16Type,
-    Float32Type,
-    Float64Type,
     FloatAttr,
-    FunctionType,
     IndexType,
     IntegerAttr,
     IntegerType,
-    NoneAttr,
-    NoneType,
-    Signedness,
     StringAttr,
     SymbolRefAttr,
     TensorType,
@@ -51,206 +28,24 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..dialects.locations import SourceLoc
 from ..dialects.op_table import library_wanted
-from ..dialects.tt_types import CachePolicyAttr, ForeignAttr, ForeignType, PointerType, TensorDescType
-from .cursor import INTEGER, WORD, Cursor, Unreadable, unescape
+from ..dialects.tt_types import CachePolicyAttr, ForeignAttr
+from .cursor import DIALECT_NAME, WORD, Unreadable, unescape
 from .dense import element_bytes, float_bytes, raw_bytes
+from .source_locations import LocationReader
+from .types import SCALAR_TYPES, TypeReader
 
-_T = TypeVar("_T")
-
-_SCALAR_TYPES: dict[str, Attribute] = {
-    "f16": Float16Type(),
-    "bf16": BFloat16Type(),
-    "f32": Float32Type(),
-    "f64": Float64Type(),
-    "f8E4M3": Float8E4M3Type(),
-    "f8E4M3FN": Float8E4M3FNType(),
-    "f8E4M3FNUZ": Float8E4M3FNUZType(),
-    "f8E4M3B11FNUZ": Float8E4M3B11FNUZType(),
-    "f8E5M2": Float8E5M2Type(),
-    "f8E5M2FNUZ": Float8E5M2FNUZType(),
-    "f8E8M0FNU": Float8E8M0FNUType(),
-    "f6E2M3FN": Float6E2M3FNType(),
-    "f6E3M2FN": Float6E3M2FNType(),
-    "f4E2M1FN": Float4E2M1FNType(),
-    "index": IndexType(),
-    "none": NoneType(),
-}
-
-_ALIAS = re.compile(r"^([#!][\w$.-]+) = (.*)$", re.MULTILINE)
-_INTEGER_TYPE = re.compile(r"([su]?)i(\d+)")
-_PLAIN_TYPE = re.compile(r"(?:tensor|![\w.$]+)<[^<>\"]*(?:<[^<>\"]*>)?>|[a-z]\w*")
-"""The text of nearly every type in TTIR; what it does not match (or is not cached yet) is read piece by
-piece.
-"""
-
-CONSTANT_SPACE = 4
-"""The address space of ``tl.const`` pointers, by the number that LLVM's GPU targets give it."""
-
-_DIMENSION = re.compile(r"(\d+|\?)x")
 _NUMBER = re.compile(r"-?(?:0x[0-9A-Fa-f]+|\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)")
 _SYMBOL = re.compile(r'@(?:"((?:[^"\\]|\\.)*)"|([A-Za-z_][\w$.-]*))')
-_DIALECT_NAME = re.compile(r"[!#]([A-Za-z_][\w$]*(?:\.[\w$.-]+)?)")
 _DENSE_ELEMENT = re.compile(r"-?0x[0-9A-Fa-f]+|[-+.\w]+")
 _DENSE_BODY = re.compile(r"[\[\]\s,.\w+-]*")
 _CACHE_POLICY = re.compile(r"<\s*cache_modifier = (\w+), eviction_policy = (\w+)\s*>")
-_BITS_OF_LOCATION = re.compile(r":(\d+)(?::(\d+))?(?: to (?:\d+)?(?::\d+)?)?")
 
-_COMMON_LOCATION = re.compile(r'loc\((?:"([^"\\]*)":(\d+):(\d+)|"[^"\\]*"\((#[\w$.-]+)\))\)')
-"""``loc("file":line:column)`` and ``loc("name"(#alias))``."""
-
-
-_types: dict[str, Attribute] = dict(_SCALAR_TYPES)
-_CACHE_LIMIT = 20_000
 _MOST_ELEMENTS = 2**28
 """Triton's own limit for a tensor is 2**20 elements."""
 
 
-def remember(cache: dict[str, _T], text: str, value: _T) -> _T:
-    """Keep `value`; a cache that a long-lived process filled up starts anew."""
-    if len(cache) >= _CACHE_LIMIT:
-        cache.clear()
-    cache[text] = value
-    return value
-
-
-class Aliases:
-    """What ``#name = ...`` and ``!name = ...`` stand for in one module; each is read once, when first asked
-    for.
-    """
-
-    def __init__(self, text: str = "") -> None:
-        self._definitions: dict[str, str] = dict(_ALIAS.findall(text)) if text else {}
-        self._read: dict[str, Any] = {}
-        self._reading: set[str] = set()
-
-    def location(self, name: str, position: int = 0) -> SourceLoc | None:
-        if name in self._read:
-            location: SourceLoc | None = self._read[name]
-            return location
-        return self._resolve(name, AttributeReader.location, "a location", position)
-
-    def attribute(self, name: str, position: int) -> Attribute:
-        return self._resolve(name, AttributeReader.attribute, "an attribute", position)
-
-    def type(self, name: str, position: int) -> Attribute:
-        return self._resolve(name, AttributeReader.type, "a type", position)
-
-    def _resolve(self, name: str, read: Callable[[AttributeReader], _T], kind: str, position: int) -> _T:
-        if name not in self._read:
-            if name not in self._definitions or name in self._reading:
-                raise Unreadable(f"{kind} (`{name}` is not defined)", position)
-            self._reading.add(name)
-            self._read[name] = read(AttributeReader(self._definitions[name], self))
-            self._reading.remove(name)
-        value: _T = self._read[name]
-        return value
-
-
-_NO_ALIASES = Aliases()
-
-
-class AttributeReader(Cursor):
-    """A cursor over `text`, which may use `aliases`."""
-
-    def __init__(self, text: str, aliases: Aliases = _NO_ALIASES, position: int = 0) -> None:
-        super().__init__(text, position)
-        self.aliases = aliases
-        self.reusable = True
-        """False once something was read that depends on this module's aliases: not to be kept for other
-        modules.
-        """
-
-    # --- types ----------------------------------------------------------------------------------------------
-
-    def type(self) -> Attribute:
-        """Any type."""
-        self.skip_space()
-        match = _PLAIN_TYPE.match(self.text, self.position)
-        if match is not None:
-            known = _types.get(match[0])
-            if known is not None:
-                self.position = match.end()
-                return known
-        start, was_reusable, self.reusable = self.position, self.reusable, True
-        type_ = self._type()
-        if self.reusable:
-            remember(_types, self.text[start : self.position], type_)
-        self.reusable &= was_reusable
-        return type_
-
-    def _type(self) -> Attribute:
-        start = self.position
-        if self.at("("):
-            inputs, outputs = self.function_type()
-            return FunctionType.from_lists(inputs, outputs)
-        if self.at("!"):
-            return self._dialect_type()
-        word = self.match(WORD, "a type")[0]
-        if (scalar := _SCALAR_TYPES.get(word)) is not None:
-            return scalar
-        if match := _INTEGER_TYPE.fullmatch(word):
-            sign = {"": Signedness.SIGNLESS, "s": Signedness.SIGNED, "u": Signedness.UNSIGNED}[match[1]]
-            return IntegerType(int(match[2]), sign)
-        if word == "tensor":
-            self.expect("<")
-            dimensions = self._dimensions()
-            element = self.type()
-            encoding = self.attribute() if self.accept(",") else NoneAttr()
-            self.expect(">")
-            return TensorType(element, dimensions, encoding)
-        raise Unreadable("a type that Triton IR can have", start)
-
-    def _dimensions(self) -> list[int]:
-        dimensions: list[int] = []
-        self.skip_space()
-        while match := _DIMENSION.match(self.text, self.position):
-            self.position = match.end()
-            dimensions.append(-1 if match[1] == "?" else int(match[1]))
-        return dimensions
-
-    def _dialect_type(self) -> Attribute:
-        start = self.position
-        name = self.match(_DIALECT_NAME, "the name of a type")[1]
-        if name == "tt.ptr":
-            self.expect("<")
-            pointee = self.type()
-            space = self._address_space() if self.accept(",") else 1
-            self.expect(">")
-            return PointerType(pointee, space)
-        if name == "tt.tensordesc":
-            self.expect("<")
-            dimensions = self._dimensions()
-            block: Any = self.type()
-            if block.name != TensorType.name:
-                block = TensorType(block, dimensions)
-            if self.accept(","):
-                raise Unreadable(
-                    "a descriptor without a layout, as it is before Triton's GPU passes", self.position
-                )
-            self.expect(">")
-            return TensorDescType(block)
-        if "." not in name and not self.text.startswith("<", self.position):
-            self.reusable = False
-            return self.aliases.type("!" + name, start)
-        if self.text.startswith("<", self.position):
-            self.balanced()
-        return ForeignType(StringAttr(self.text[start : self.position]))
-
-    def _address_space(self) -> int:
-        """A number; Triton 3.9 spells the one of ``tl.const`` pointers."""
-        if self.accept('"constant"'):
-            return CONSTANT_SPACE
-        return int(self.match(INTEGER, 'the number of an address space, or "constant"')[0])
-
-    def function_type(self) -> tuple[list[Attribute], list[Attribute]]:
-        """``(t, t) -> t`` or ``(t, t) -> (t, t)``."""
-        self.expect("(", "the types of operands in parentheses")
-        inputs = self.list_of(self.type, ")")
-        self.expect("->")
-        outputs = self.list_of(self.type, ")") if self.accept("(") else [self.type()]
-        return inputs, outputs
-
-    # --- attributes -----------------------------------------------------------------------------------------
+class AttributeReader(TypeReader, LocationReader):
+    """A cursor over a piece of text, such as a line of TTIR: reads the types and locations in it, too."""
 
     def attribute(self) -> Attribute:
         """Any attribute; a type stands for itself."""
@@ -291,7 +86,7 @@ class AttributeReader(Cursor):
         if self.accept(":"):
             type_ = self.type()
         elif not is_hex and any(c in literal for c in ".eE"):
-            type_ = _SCALAR_TYPES["f64"]
+            type_ = SCALAR_TYPES["f64"]
         else:
             type_ = i64
         number_type: Any = type_
@@ -316,15 +111,14 @@ class AttributeReader(Cursor):
 
     def dialect_attribute(self) -> Attribute:
         start = self.position
-        name = self.match(_DIALECT_NAME, "the name of an attribute")[1]
+        name = self.match(DIALECT_NAME, "the name of an attribute")[1]
         if "." not in name and not self.text.startswith("<", self.position):
-            self.reusable = False
-            return self.aliases.attribute("#" + name, start)
+            return self.aliased("#" + name, AttributeReader.attribute, "an attribute", start)
         body_start = self.position
         body = self.balanced() if self.text.startswith("<", self.position) else ""
         if name == SourceLoc.name:
             inner = AttributeReader(body, position=1)
-            location = inner._location_body()
+            location = inner.location_body()
             if location is not None:
                 inside = inner.string() if inner.accept("in ") else ""
                 return SourceLoc.of(*location.place, inside)
@@ -390,76 +184,6 @@ class AttributeReader(Cursor):
             elif len(elements) != count:
                 raise Unreadable(f"{count} elements of {type_}", start)
         return DenseIntOrFPElementsAttr(type_, BytesAttr(data))
-
-    # --- locations ------------------------------------------------------------------------------------------
-
-    def skip_location(self) -> None:
-        """Step over ``loc(...)`` if it comes next."""
-        if self.accept("loc"):
-            self.expect("(")
-            self.position -= 1
-            self.balanced()
-
-    def location(self) -> SourceLoc | None:
-        """``loc(...)``: the place in the kernel, or None where it is unknown.
-
-        Of a call site it is the place inside of the function called, if that is not Triton's own; of fused locations
-        the first that is known.
-        """
-        if match := _COMMON_LOCATION.match(self.text, self.position):
-            file, line, column, alias = match.groups()
-            if alias is None:
-                self.position = match.end()
-                return SourceLoc.of(file, int(line), int(column))
-            self.reusable = False
-            self.position = match.end()
-            return self.aliases.location(alias, match.start())
-        self.expect("loc")
-        self.expect("(")
-        location = self._location_body()
-        self.expect(")")
-        return location
-
-    def _location_body(self) -> SourceLoc | None:
-        start = self.position
-        if self.at('"'):
-            name = self.string()
-            match = _BITS_OF_LOCATION.match(self.text, self.position)
-            if match is not None:
-                self.position = match.end()
-                return SourceLoc.of(name, int(match[1]), int(match[2] or 0))
-            if self.accept("("):
-                location = self._location_body()
-                self.expect(")")
-                return location
-            return None
-        if self.at("#"):
-            name = self.match(_DIALECT_NAME, "the name of a location")[1]
-            if "." not in name and not self.text.startswith("<", self.position):
-                self.reusable = False
-                return self.aliases.location("#" + name, start)
-            if self.text.startswith("<", self.position):
-                self.balanced()
-            return None
-        word = self.match(WORD, "a location")[0]
-        if word == "unknown":
-            return None
-        if word == "callsite":
-            self.expect("(")
-            callee = self._location_body()
-            self.expect("at")
-            caller = self._location_body()
-            self.expect(")")
-            return caller if callee is None else callee.called_at(caller)
-        if word == "fused":
-            if self.at("<"):
-                self.balanced()
-            self.expect("[")
-            return next((location for location in self.list_of(self._location_body, "]") if location), None)
-        if word == "loc":
-            self.position = start
-            return self.location()
-        raise Unreadable("a location", start)
 
 
 def _boolean(value: bool) -> Callable[[AttributeReader], Attribute]:

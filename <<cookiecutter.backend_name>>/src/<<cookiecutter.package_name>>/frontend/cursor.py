@@ -10,6 +10,8 @@ _T = TypeVar("_T")
 
 WORD = re.compile(r"[A-Za-z_][\w$.]*")
 INTEGER = re.compile(r"-?\d+")
+DIALECT_NAME = re.compile(r"[!#]([A-Za-z_][\w$]*(?:\.[\w$.-]+)?)")
+"""Of a dialect's type or attribute, or, without a dot, an alias."""
 
 _SPACE = re.compile(r"\s*")
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')

@@ -20,10 +20,12 @@ from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import VerifyException
 
 from ..dialects.locations import LOC, SourceLoc
-from ..dialects.op_table import AS_ATTRIBUTES, library_wanted, operation_class
+from ..dialects.op_table import AS_ATTRIBUTES, check_known, library_wanted, operation_class
 from ..errors import CompileError
-from .attributes import Aliases, AttributeReader, remember
+from .aliases import Aliases, remember
+from .attributes import AttributeReader
 from .cursor import Unreadable
+from .source_locations import LocationReader
 
 _PARSER_FILE = "frontend/ttir_parser.py"
 
@@ -46,6 +48,8 @@ class _Rest:
     location: SourceLoc | None
     empty_regions: int
     opens_region: bool
+    fits: set[str] = field(default_factory=set[str])
+    """Names of operations that may have all this: looked up once a text."""
 
 
 _rests: dict[str, _Rest] = {}
@@ -100,6 +104,7 @@ class _Parser:
         text = text.replace("\r\n", "\n")
         self.lines = text.split("\n")
         self.aliases = Aliases(text)
+        self.locations = LocationReader("", self.aliases)
         self.line = 0
         self.open: list[_OpenOp] = []
         self.scope = _Scope()
@@ -247,7 +252,7 @@ class _Parser:
                 remember(_rests, cache_key, rest)
         location = rest.location
         if alias:
-            location = self.aliases.location(alias[1])
+            location = self.locations.location_named(alias[1])
         return rest, location
 
     def _read_rest(self, reader: AttributeReader, after_regions: bool) -> _Rest:
@@ -306,6 +311,11 @@ class _Parser:
             elif value.type is not type_ and value.type != type_:
                 raise Unreadable(f"{value_name} to have type {value.type}, with which it was defined", 0)
             arguments.append(value)
+        if properties is not rest.properties:  # of an operation with regions
+            self._check_known(name, properties, rest)
+        elif name not in rest.fits:
+            self._check_known(name, properties, rest)
+            rest.fits.add(name)
         attributes = rest.attributes
         undefined = AS_ATTRIBUTES.get(name)
         if undefined is not None and not undefined.isdisjoint(properties):
@@ -334,6 +344,12 @@ class _Parser:
             self.module = op
         else:
             raise Unreadable('one "builtin.module" around everything', 0)
+
+    def _check_known(self, name: str, properties: dict[str, Attribute], rest: _Rest) -> None:
+        try:
+            check_known(name, properties, len(rest.operand_types), len(rest.result_types))
+        except CompileError as error:
+            raise error.at(self._kernel_location()) from None
 
     def _define_results(self, results: str, op: Operation) -> None:
         results_left = list(op.results)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from .. import extensions
+from ..file_memory import digest_below
 
 WITHOUT_EFFECT: Final = frozenset({"/assembler", "/bench", "/cli", "/codegen", "/emulator", "/examples"})
 """Folders of this package whose files take no part in making code for GPUs."""
@@ -32,6 +33,4 @@ def source_digest() -> str:
     """A digest of the Python files that GPU code may depend on: this folder's, and what kernels and it import."""
     from triton import knobs
 
-    from ..backend.fingerprint import digest_below
-
-    return digest_below(str(Path(__file__).parent.parent), knobs.cache.dir, without=WITHOUT_EFFECT)
+    return digest_below(str(Path(__file__).parent.parent), knobs.cache.dir, WITHOUT_EFFECT)

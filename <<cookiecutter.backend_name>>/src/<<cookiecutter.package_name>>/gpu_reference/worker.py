@@ -77,7 +77,7 @@ class Worker:
         self.place_data()
         from ..examples import cases
 
-        return [self.check(case) for case in cases.demo_cases()]
+        return [self.check(case) for case in cases.cases(small=False)]
 
     def functions(self) -> list[dict[str, Any]]:
         """This package's functions for kernels against NumPy."""

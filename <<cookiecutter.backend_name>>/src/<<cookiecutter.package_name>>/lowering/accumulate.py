@@ -15,9 +15,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
+from ..dialects import tt
 from ..dialects.tt import constant_value
 from ..dialects.uses import only_user
 from ..target import REGISTER_GROUP, VECTOR_LANES
@@ -47,23 +49,24 @@ class RunningTotal:
     combine: Block
 
 
-def running_total(loop: Operation, number: int) -> RunningTotal | None:
+def running_total(loop: scf.ForOp, number: int) -> RunningTotal | None:
     """The carried value `number` of a loop as a running total; None if it is not one."""
-    argument, result = loop.regions[0].block.args[number + 1], loop.results[number]
+    body = loop.body.block
+    argument, result = body.args[number + 1], loop.results[number]
     shape = shape_of(argument.type)
     if shape is None or len(shape) != 1 or shape[0] <= LANES:
         return None
     update, reduction = only_user(argument), only_user(result)
-    if update is None or reduction is None or reduction.name != "tt.reduce" or len(reduction.operands) != 1:
+    if update is None or not isinstance(reduction, tt.ReduceOp) or len(reduction.srcs) != 1:
         return None
-    combine = reduction.regions[0].block
+    combine = reduction.combiner
     name = combine.first_op.name if combine.first_op is not None else ""
-    terminator = loop.regions[0].block.last_op
+    terminator = body.last_op
     if update.name != name or only_user(update.results[0]) is not terminator or terminator is None:
         return None
     if Combine(combine, no_outside_values).identities() is None:
         return None
-    initial = initial_value(loop.operands[number + 3])
+    initial = initial_value(loop.iter_args[number])
     if terminator.operands[number] is not update.results[0] or initial is None:
         return None
     if name not in IDEMPOTENT and initial != neutral_element(name, register_element(argument.type)):
@@ -88,20 +91,20 @@ def open_total(k: KernelLowering, argument: BlockArgument, total: RunningTotal) 
     """Before the loop: the buffer of the total, with its initial value."""
     element, shape = register_element(argument.type), shape_of(argument.type)
     assert shape is not None
-    home = k.scratch.allocate((LANES,), element, owner=argument)
+    buffer = k.scratch.allocate((LANES,), element, owner=argument)
     initial = k.b.const(total.initial, element)
-    k.scheduler.write([(Uniform((LANES,), element, initial), home)])
+    k.scheduler.write([(Uniform((LANES,), element, initial), buffer)])
     # What the update operation is made of: nobody evaluates it.
     k.set_tile(argument, Uniform(shape, element, initial))
-    return home
+    return buffer
 
 
-def add_to_total(k: KernelLowering, total: RunningTotal, home: Buffer) -> None:
+def add_to_total(k: KernelLowering, total: RunningTotal, buffer: Buffer) -> None:
     """At the end of the body."""
     added = k.tile(total.added)
     k.locate(total.update)
     combine = Combine(total.combine, k.scalar)
-    k.scheduler.add(Accumulation(added.shape, total.update, 0, [added], combine, [home]))
+    k.scheduler.add(Accumulation(added.shape, total.update, 0, [added], combine, [buffer]))
 
 
 class Accumulation(Reduction):

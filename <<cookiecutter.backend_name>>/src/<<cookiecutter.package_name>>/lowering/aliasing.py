@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from ..dialects import tt
 from .elementwise import byte_width
-from .tiles import Buffer, DimMap, Loaded, Node, Tile, View, inputs_of
+from .tiles import Buffer, DimMap, Loaded, Tile, View, buffer_of, inputs_of
 
 
 def reads(tile: Tile) -> list[tuple[Buffer | None, DimMap]]:
@@ -21,11 +22,11 @@ def reads(tile: Tile) -> list[tuple[Buffer | None, DimMap]]:
         if (id(current), dims) in seen:
             return
         seen.add((id(current), dims))
-        home = current.buffer if isinstance(current, Node) else current
-        if isinstance(home, Buffer):
-            found.append((home, dims))
+        buffer = buffer_of(current)
+        if buffer is not None:
+            found.append((buffer, dims))
             return
-        if isinstance(current, Loaded) and current.source.name == "tt.gather":
+        if isinstance(current, Loaded) and isinstance(current.source, tt.GatherOp):
             found.append((None, dims))
         for part in inputs_of(current):
             visit(part, dims)
@@ -34,15 +35,15 @@ def reads(tile: Tile) -> list[tuple[Buffer | None, DimMap]]:
     return found
 
 
-def disturbs(home: Buffer, reader: Tile) -> bool:
-    """Whether writing `home`, in loops over its own elements, may overtake `reader`'s reading of its old contents."""
+def disturbs(written: Buffer, reader: Tile) -> bool:
+    """Whether writing a buffer, in loops over its own elements, may overtake `reader`'s reading of its old contents."""
     identity: DimMap = tuple(range(len(reader.shape)))
     for buffer, dims in reads(reader):
         if buffer is None:
             return True
-        if overlap(buffer, home):
-            aligned = buffer.offset == home.offset and buffer.strides == home.strides
-            if reader.shape != home.shape or dims != identity or not aligned:
+        if overlap(buffer, written):
+            aligned = buffer.offset == written.offset and buffer.strides == written.strides
+            if reader.shape != written.shape or dims != identity or not aligned:
                 return True
     return False
 

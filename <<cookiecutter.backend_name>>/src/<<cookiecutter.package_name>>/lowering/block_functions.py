@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from math import gcd, prod
 from typing import NamedTuple
 
-from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation, SSAValue
 
+from ..dialects import tt
 from ..function_symbols import SHIFT
 from .elementwise import byte_width, register_element, shape_of
 from .kernel import Handler, KernelLowering
@@ -33,16 +33,14 @@ class Shift(NamedTuple):
 
 def shift_of(op: Operation) -> Shift | None:
     """The shift that `op` is; None if it is something else."""
-    symbol = op.properties.get("symbol")
-    if op.name != "tt.extern_elementwise" or not isinstance(symbol, StringAttr):
+    if not isinstance(op, tt.ExternElementwiseOp) or not op.symbol_name.startswith(SHIFT):
         return None
-    if not symbol.data.startswith(SHIFT):
-        return None
-    axis, by = symbol.data.removeprefix(SHIFT).split(".")
-    return Shift(op.operands[0], op.operands[1], int(axis), int(by))
+    axis, by = op.symbol_name.removeprefix(SHIFT).split(".")
+    source, fill = op.srcs
+    return Shift(source, fill, int(axis), int(by))
 
 
-def extern(k: KernelLowering, op: Operation) -> None:
+def extern(k: KernelLowering, op: tt.ExternElementwiseOp) -> None:
     shift = shift_of(op)
     if shift is None:
         elementwise(k, op)
@@ -50,8 +48,8 @@ def extern(k: KernelLowering, op: Operation) -> None:
         lower_shift(k, op, shift)
 
 
-def lower_shift(k: KernelLowering, op: Operation, shift: Shift) -> None:
-    result = op.results[0]
+def lower_shift(k: KernelLowering, op: tt.ExternElementwiseOp, shift: Shift) -> None:
+    result = op.result
     shape, element = shape_of(result.type), register_element(result.type)
     assert shape is not None
     if not any(result.uses):
@@ -66,7 +64,7 @@ def lower_shift(k: KernelLowering, op: Operation, shift: Shift) -> None:
         k.set_tile(result, part(block, shape, shift.axis, -shift.by))
 
 
-def with_margins(k: KernelLowering, op: Operation, shift: Shift, shape: Shape) -> Buffer:
+def with_margins(k: KernelLowering, op: tt.ExternElementwiseOp, shift: Shift, shape: Shape) -> Buffer:
     """Writes the block and the margins that its shifts need. Gives the block's place between them.
 
     Notes it for those shifts in `k.margins`.
@@ -92,7 +90,7 @@ def with_margins(k: KernelLowering, op: Operation, shift: Shift, shape: Shape) -
     padded = (*shape[:axis], start + extent + -(-behind // unit) * unit, *shape[axis + 1 :])
     whole = k.scratch.allocate(padded, tile.element)
     block = part(whole, shape, axis, start)
-    k.scheduler.keep_in(tile, block)
+    k.scheduler.materialise_in(tile, block)
     for at, count in (*powers_of_two(start - before, before), *powers_of_two(start + extent, behind)):
         margin = (*shape[:axis], count, *shape[axis + 1 :])
         k.scheduler.write([(Uniform(margin, tile.element, fill), part(whole, margin, axis, at))])

@@ -9,7 +9,7 @@ allowed. Loads take a lower bound for their level; everything with an effect goe
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
 from xdsl.dialects import scf
@@ -48,6 +48,7 @@ class Builder:
         self.steps: dict[SSAValue, SSAValue] = {}
         """By how much a register that a loop of the kernel carries grows from one iteration to the next, if known."""
         self.location: SourceLoc | None = None
+        self._computed: SourceLoc | None = None
 
     # --- levels -------------------------------------------------------------------------------------------
 
@@ -115,9 +116,28 @@ class Builder:
         if known is not None:
             return known
         op = cls.create(operands=operands, result_types=[result], properties=dict(properties or {}))
+        if self._computed is not None:
+            op.attributes[LOC] = self._computed
         self._append(op, level)
         memo[full_key] = op.results[0]
         return op.results[0]
+
+    def computed(
+        self,
+        source: Operation | None,
+        compute: Callable[[Builder, Sequence[SSAValue]], SSAValue],
+        operands: Sequence[SSAValue],
+    ) -> SSAValue:
+        """What ``compute(self, operands)`` gives: its pure instructions, too, have the place of the operation `source`.
+
+        (Others have none: addresses and masks are computed for whoever needs them first.)
+        """
+        location = None if source is None else source.attributes.get(LOC)
+        around, self._computed = self._computed, location if isinstance(location, SourceLoc) else None
+        try:
+            return compute(self, operands)
+        finally:
+            self._computed = around
 
     def load(
         self,

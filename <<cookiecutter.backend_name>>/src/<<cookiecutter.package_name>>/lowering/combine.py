@@ -51,7 +51,7 @@ class Combine:
             )
         args = [self._value(env, operand) for operand in op.operands]
         width = max((lanes_of(arg.type) for arg in args), default=1)
-        return recipe_of(op).compute(b, [b.splat(arg, width) for arg in args])
+        return b.computed(op, recipe_of(op).compute, [b.splat(arg, width) for arg in args])
 
     def fold(self, b: Builder, values: Sequence[SSAValue]) -> list[SSAValue]:
         """Combines the lanes of vectors into scalars by halving them.

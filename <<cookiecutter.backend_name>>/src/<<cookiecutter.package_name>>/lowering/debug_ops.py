@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from math import ceil, log10
 
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, StringAttr, i32, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, i32, i64
+from xdsl.ir import Attribute, SSAValue
 
-from ..dialects.isa import control, convert
-from ..dialects.tt.values import int_property, integers
+from ..dialects import tt
+from ..dialects.isa import control
 from ..dialects.tt_types import PointerType
 from .elementwise import byte_width, is_float, register_element, shape_of, widen
 from .evaluate import Evaluator, Index
@@ -17,12 +17,10 @@ from .roots import Assertion
 from .tiles import Buffer
 
 
-def assertion(k: KernelLowering, op: Operation) -> None:
-    message = op.properties["message"]
-    assert isinstance(message, StringAttr)
-    condition = op.operands[0]
+def assertion(k: KernelLowering, op: tt.AssertOp) -> None:
+    condition = op.condition
     shape = shape_of(condition.type)
-    code = k.add_trap("assert", message.data, op)
+    code = k.add_trap("assert", op.message.data, op)
     if shape is not None:
         k.scheduler.add(Assertion(shape, op, k.tile(condition), code))
         k.scheduler.flush()
@@ -36,7 +34,7 @@ def assertion(k: KernelLowering, op: Operation) -> None:
 # --- printing -------------------------------------------------------------------------------------------------
 
 
-def device_print(k: KernelLowering, op: Operation) -> None:
+def device_print(k: KernelLowering, op: tt.PrintOp) -> None:
     """One line an element, in Triton's own format: ``pid (x, y, z) idx (i, j)<prefix><value>``.
 
     What has no index is printed once per thread of the program, as on a GPU.
@@ -44,23 +42,15 @@ def device_print(k: KernelLowering, op: Operation) -> None:
     """
     k.scheduler.settle_loads()
     b = k.b
-    prefix = op.properties["prefix"]
-    assert isinstance(prefix, StringAttr)
-    text = prefix.data.replace("%", "%%")
+    text = op.prefix.data.replace("%", "%%")
     pids = [
         b.emit(control.ProgramId, [], i32, {"axis": IntegerAttr(axis, i64)}, key=(axis,)) for axis in range(3)
     ]
-    signs = integers(op.properties["isSigned"])
-    if not op.operands:
+    if not op.args:
         each_thread(k, "pid (%u, %u, %u)" + text + "\n", pids)
-    for number, operand in enumerate(op.operands):
-        if len(op.operands) > 1:
-            label = f"{text}(operand {number}) "
-        else:
-            label = text
-        print_operand(
-            k, operand, label, pids, hexadecimal=bool(int_property(op, "hex")), signed=signs[number] > 0
-        )
+    for number, (operand, signed) in enumerate(zip(op.args, op.signed, strict=True)):
+        label = f"{text}(operand {number}) " if len(op.args) > 1 else text
+        print_operand(k, operand, label, pids, hexadecimal=op.is_hex, signed=signed)
     k.consume(op)
 
 
@@ -109,11 +99,9 @@ def formatted(
     pointee = ty.element_type if hasattr(ty, "element_type") else ty  # pyright: ignore
     if isinstance(pointee, PointerType):
         return "%p", value
-    if is_float(element) and not hexadecimal:
-        return "%f", widen(b, value)
+    if is_float(element):  # C's hexadecimal form has every bit of the number, and says where the point is
+        return "%a" if hexadecimal else "%f", widen(b, value)
     bits = byte_width(element) * 8
-    if is_float(element):
-        value = b.emit(convert.Bitcast, [value], IntegerType(bits))
     wide = i64 if bits == 64 else i32
     value = b.resize(value, wide, signed=signed and not hexadecimal)
     long = "ll" if bits == 64 else ""

@@ -20,17 +20,16 @@ from .aliasing import disturbs, overlap
 from .builder import Builder
 from .elementwise import byte_width, is_float, round_to
 from .kernel import Handler, KernelLowering
-from .scheduler import walk
-from .tiles import Buffer, Elementwise, Node, Tile, is_matrix
+from .tiles import Buffer, Elementwise, Node, Tile, buffer_of, is_matrix, walk
 
 
-def dot(k: KernelLowering, op: Operation) -> None:
+def dot(k: KernelLowering, op: tt.DotOp) -> None:
     """``d = a x b + c``, for a batch of matrices if the tiles have rank 3.
 
     f16, bf16 and fp8 products are exact in f32; those of f32 are what the kernel asks for, or better.
     """
-    result = op.results[0]
-    a, b, c = (k.tile(operand) for operand in op.operands)
+    result = op.d
+    a, b, c = k.tile(op.a), k.tile(op.b), k.tile(op.c)
     k.consume(op)
     operand_type, acc_type = compute_types(k, op, a.element, b.element, c.element)
     left, right = (k.matrix_tile(converted(factor, operand_type)) for factor in (a, b))
@@ -51,20 +50,20 @@ PARTS: Final = {
 tf32 has 11 bits, of tf32x3 22, of the sums 16 and 24."""
 
 
-def parts_of(k: KernelLowering, op: Operation, operand_type: Attribute) -> int:
+def parts_of(k: KernelLowering, op: tt.DotOp, operand_type: Attribute) -> int:
     """What ``parts`` of `Mma` is for a product of `operand_type`.
 
     A kernel that says nothing about the precision arrives here as one that says tf32: Triton's front end writes that
     wherever it is allowed, and never asks for the default.
     """
-    if not isinstance(op, tt.DotOp) or operand_type != f32:
+    if operand_type != f32:
         return 1
     precision = op.input_precision
     return PARTS[k.dot_precision if precision is InputPrecision.TF32 else precision]
 
 
 def compute_types(
-    k: KernelLowering, op: Operation, a: Attribute, b: Attribute, c: Attribute
+    k: KernelLowering, op: tt.DotOp, a: Attribute, b: Attribute, c: Attribute
 ) -> tuple[Attribute, Attribute]:
     """What the matrix unit multiplies and accumulates in."""
     if is_float(a) and is_float(b) and is_float(c):
@@ -104,14 +103,14 @@ def accumulator(k: KernelLowering, op: Operation, c: Tile, left: Buffer, right: 
 
     `left` and `right` are the factors, one of which `c` may be.
     """
-    home = reusable(k, op, c)
-    if home is None or disturbs(home, c) or overlap(home, left) or overlap(home, right):
-        home = k.scratch.allocate(c.shape, c.element, matrix=True)
-    current = c.buffer if isinstance(c, Node) else c
-    if not (isinstance(current, Buffer) and current.offset == home.offset):
-        k.scheduler.write([(c, home)])
+    buffer = reusable(k, op, c)
+    if buffer is None or disturbs(buffer, c) or overlap(buffer, left) or overlap(buffer, right):
+        buffer = k.scratch.allocate(c.shape, c.element, matrix=True)
+    current = buffer_of(c)
+    if current is None or current.offset != buffer.offset:
+        k.scheduler.write([(c, buffer)])
     k.scheduler.flush()
-    return home
+    return buffer
 
 
 def reusable(k: KernelLowering, op: Operation, c: Tile) -> Buffer | None:
@@ -120,15 +119,12 @@ def reusable(k: KernelLowering, op: Operation, c: Tile) -> Buffer | None:
     It must belong to the same block: one from outside of a loop is needed in the next iteration.
     """
     identity = tuple(range(len(c.shape)))
-    candidates = [c] if isinstance(c, Buffer) else []
-    if isinstance(c, Node):
-        if c.buffer is not None:
-            candidates = [c.buffer]
-        else:
-            for node, dims in walk(c):
-                parts = node.operands if isinstance(node, Elementwise) and dims == identity else ()
-                candidates.extend(part for part in parts if isinstance(part, Buffer))
-                candidates.extend(p.buffer for p in parts if isinstance(p, Node) and p.buffer is not None)
+    known = buffer_of(c)
+    candidates = [] if known is None else [known]
+    if known is None and isinstance(c, Node):
+        for node, dims in walk(c):
+            parts = node.operands if isinstance(node, Elementwise) and dims == identity else ()
+            candidates.extend(buffer for part in parts if (buffer := buffer_of(part)) is not None)
     for buffer in candidates:
         owner = buffer.owner
         if owner is None or buffer.element != c.element or buffer.shape != c.shape or not is_matrix(buffer):

@@ -8,13 +8,14 @@ NVIDIA's nvfp4 has e4m3 scales for 16 elements instead.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import Float8E4M3FNType, Float8E5M2Type, f32, i8, i32
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 
+from ..dialects import tt
 from ..dialects.isa import alu, convert
 from ..dialects.isa.base import like
-from ..dialects.tt.values import int_property, optional_operands
 from ..dialects.tt_enums import ScaleDotElemType
 from .builder import Builder
 from .dot import accumulator, converted, multiply
@@ -31,45 +32,43 @@ NARROW: dict[ScaleDotElemType, Attribute] = {
 }
 
 
-def dot_scaled(k: KernelLowering, op: Operation) -> None:
-    a, b, c, a_scale, b_scale = optional_operands(op, 5)
-    assert a is not None and b is not None and c is not None
+class Factor(NamedTuple):
+    """One of the two factors: elements in `form`, their scales, its K dimension, and where 4-bit elements are pairs."""
+
+    value: SSAValue
+    scale: SSAValue | None
+    form: ScaleDotElemType
+    depth_dim: int
+    packed_along_depth: bool
+
+
+def dot_scaled(k: KernelLowering, op: tt.DotScaledOp) -> None:
+    rank = len(k.tile(op.a).shape)
     k.consume(op)
-    left = operand(k, op, a, a_scale, "a", depth_dim=-1, pack_property="lhs_k_pack")
-    right = operand(k, op, b, b_scale, "b", depth_dim=-2, pack_property="rhs_k_pack")
-    acc = accumulator(k, op, converted(k.tile(c), f32), left, right)
+    left = widened(k, op, Factor(op.a, op.a_scale, op.a_format, rank - 1, op.a_packed_along_k))
+    right = widened(k, op, Factor(op.b, op.b_scale, op.b_format, rank - 2, op.b_packed_along_k))
+    c, result = k.tile(op.c), op.d
+    acc = accumulator(k, op, converted(c, f32), left, right)
     multiply(k, left, right, acc, f32, f32)
-    result = op.results[0]
-    home = Buffer(acc.shape, acc.element, acc.offset, acc.strides, owner=result)
-    k.set_tile(result, converted(home, k.tile(c).element, value=result))
+    buffer = Buffer(acc.shape, acc.element, acc.offset, acc.strides, owner=result)
+    k.set_tile(result, converted(buffer, c.element, value=result))
 
 
-def operand(
-    k: KernelLowering,
-    op: Operation,
-    value: SSAValue,
-    scale: SSAValue | None,
-    side: str,
-    *,
-    depth_dim: int,
-    pack_property: str,
-) -> Buffer:
-    """An operand as dense f32 with its scales applied; `depth_dim` is its K dimension."""
-    form = ScaleDotElemType(int_property(op, f"{side}_elem_type"))
-    tile = k.tile(value)
+def widened(k: KernelLowering, op: tt.DotScaledOp, factor: Factor) -> Buffer:
+    """A factor as dense f32 with its scales applied."""
+    form, depth_dim = factor.form, factor.depth_dim
+    tile = k.tile(factor.value)
     rank = len(tile.shape)
-    depth_dim %= rank
     if form is ScaleDotElemType.E2M1:
-        along_depth = bool(int_property(op, pack_property)) if pack_property in op.properties else True
         other = rank - 1 if depth_dim == rank - 2 else rank - 2
-        wide = unpacked(k, tile, depth_dim if along_depth else other)
+        wide = unpacked(k, tile, depth_dim if factor.packed_along_depth else other)
     elif form in (ScaleDotElemType.BF16, ScaleDotElemType.FP16):
         wide = k.dense_tile(converted(tile, f32))
     elif form in NARROW:
         wide = k.dense_tile(reinterpreted(tile, NARROW[form]))
     else:
         raise k.unsupported(op, f"tt.dot_scaled of format {form.name.lower()}", "lowering/dot_scaled.py")
-    return wide if scale is None else scaled(k, wide, k.tile(scale), depth_dim)
+    return wide if factor.scale is None else scaled(k, wide, k.tile(factor.scale), depth_dim)
 
 
 def reinterpreted(tile: Tile, element: Attribute) -> Tile:

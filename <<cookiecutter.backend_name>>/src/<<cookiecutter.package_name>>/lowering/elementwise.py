@@ -9,7 +9,7 @@ the correctly rounded result, since f32 has more than twice their precision).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from xdsl.dialects.builtin import (
     BFloat16Type,
@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import (
     Float32Type,
     Float64Type,
     IndexType,
+    IntegerAttr,
     IntegerType,
     StringAttr,
     TensorType,
@@ -27,10 +28,10 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ..dialects import tt, ttarith
 from ..dialects.isa import alu, convert
 from ..dialects.isa.base import element_of, like
 from ..dialects.locations import location_of
-from ..dialects.tt.values import integer as int_of
 from ..dialects.tt_enums import CmpFPredicate, CmpIPredicate, PropagateNan, RoundingMode
 from ..dialects.tt_types import PointerType
 from ..errors import UnsupportedOperation
@@ -201,14 +202,14 @@ ON_PREDICATES: dict[type[Operation], Compute] = {
 """Integer instructions on booleans, which are integers of one bit: as `dialects.isa.alu` says for any width."""
 
 
-def compare_predicates(b: Builder, predicate: int, left: SSAValue, right: SSAValue) -> SSAValue:
+def compare_predicates(b: Builder, predicate: CmpIPredicate, left: SSAValue, right: SSAValue) -> SSAValue:
     """``arith.cmpi`` on booleans: unsigned, false < true; signed, true (-1) < false."""
 
     def less(low: SSAValue, high: SSAValue) -> SSAValue:
         return b.emit(alu.And, [invert(b, low), high], low.type)
 
     different = b.emit(alu.Xor, [left, right], left.type)
-    match CmpIPredicate(predicate):
+    match predicate:
         case CmpIPredicate.NE:
             return different
         case CmpIPredicate.EQ:
@@ -263,15 +264,25 @@ def float_to_int(instruction: type[Operation]) -> Callable[[Operation], Recipe]:
     return recipe
 
 
-def float_cast(op: Operation) -> Recipe:
-    element = register_element(op.results[0].type)
-    attr = op.properties.get("rounding")
-    rounding = "rtz" if attr is not None and int_of(attr) == RoundingMode.RTZ else "rtne"
+def float_cast(op: tt.FpToFpOp) -> Recipe:
+    element = register_element(op.result.type)
+    rounding = "rtz" if op.rounding_mode is RoundingMode.RTZ else "rtne"
     return Recipe(lambda b, args: round_to(b, args[0], element, rounding), 2)
+
+
+TO_NEAREST_EVEN: Final = 0
+"""Of MLIR's ``arith::RoundingMode``."""
 
 
 def arith_float_cast(op: Operation) -> Recipe:
     element = register_element(op.results[0].type)
+    mode = op.properties.get("roundingmode")
+    if isinstance(mode, IntegerAttr) and mode.value.data != TO_NEAREST_EVEN:
+        raise UnsupportedOperation(
+            f"'{op.name}' with roundingmode {mode.value.data}: this package rounds it to nearest, ties to even",
+            location=location_of(op),
+            add_support_in="lowering/elementwise.py, in arith_float_cast",
+        )
     return Recipe(lambda b, args: round_to(b, args[0], element), 2)
 
 
@@ -286,8 +297,8 @@ def bitcast(op: Operation) -> Recipe:
     return Recipe(compute)
 
 
-def compare_int(op: Operation) -> Recipe:
-    predicate = int_of(op.properties["predicate"])
+def compare_int(op: ttarith.CmpiOp) -> Recipe:
+    predicate = op.comparison
 
     def compute(b: Builder, args: Values) -> SSAValue:
         if element_of(args[0].type) == i1:
@@ -297,8 +308,8 @@ def compare_int(op: Operation) -> Recipe:
     return Recipe(compute)
 
 
-def compare_float(op: Operation) -> Recipe:
-    predicate = int_of(op.properties["predicate"])
+def compare_float(op: ttarith.CmpfOp) -> Recipe:
+    predicate = op.comparison
 
     def compute(b: Builder, args: Values) -> SSAValue:
         wide = [widen(b, arg) for arg in args]
@@ -312,11 +323,10 @@ def select(op: Operation) -> Recipe:
     return Recipe(lambda b, args: b.emit(alu.Select, args, args[1].type))
 
 
-def clamp(op: Operation) -> Recipe:
+def clamp(op: tt.ClampFOp) -> Recipe:
     """min(max(x, low), high); a NaN in x stays where ``propagateNan`` says so, else low wins."""
-    attr = op.properties.get("propagateNan")
-    keep_nan = attr is not None and int_of(attr) == PropagateNan.ALL
-    low, high = (alu.Maximum, alu.Minimum) if keep_nan else (alu.MaxNum, alu.MinNum)
+    keeps_nan = op.propagate_nan is PropagateNan.ALL
+    low, high = (alu.Maximum, alu.Minimum) if keeps_nan else (alu.MaxNum, alu.MinNum)
 
     def compute(b: Builder, args: Values) -> SSAValue:
         return in_float(b, [in_float(b, args[:2], low), args[2]], high)
@@ -355,20 +365,18 @@ def ceil_or_floor_div(*, up: bool) -> Callable[[Operation], Recipe]:
     return lambda op: Recipe(compute, SLOW)
 
 
-def extern(op: Operation) -> Recipe:
-    symbol = op.properties["symbol"]
-    assert isinstance(symbol, StringAttr)
-    element = register_element(op.results[0].type)
+def extern(op: tt.ExternElementwiseOp) -> Recipe:
+    symbol, element = op.symbol_name, register_element(op.result.type)
 
     def compute(b: Builder, args: Values) -> SSAValue:
         try:
-            return lower_extern(symbol.data, list(args), like(args[0].type, element), b)
+            return lower_extern(symbol, list(args), like(args[0].type, element), b)
         except UnsupportedOperation as error:
             raise UnsupportedOperation(
                 error.message, location=location_of(op), add_support_in=error.add_support_in
             ) from None
 
-    return Recipe(compute, cost_of(instruction_of(symbol.data)))
+    return Recipe(compute, cost_of(instruction_of(symbol)))
 
 
 def cost_of(instruction: type[Operation] | None) -> int:
@@ -384,7 +392,7 @@ def multiply_add(op: Operation) -> Recipe:
     return Recipe(lambda b, args: round_to(b, multiply_add_to_odd(b, args), element), SLOW)
 
 
-OWN_RECIPES: Final[dict[str, Callable[[Operation], Recipe]]] = {
+OWN_RECIPES: Final[dict[str, Callable[[Any], Recipe]]] = {
     "arith.addi": integer(alu.AddI),
     "arith.subi": integer(alu.SubI),
     "arith.muli": integer(alu.MulI),

@@ -17,21 +17,21 @@ from ..dialects.isa import alu, convert, memory
 from ..dialects.isa.addresses import distance
 from ..dialects.isa.base import element_of, lanes_of, vector
 from ..dialects.locations import LOC, SourceLoc
-from ..dialects.tt.values import integer
 from ..dialects.tt_enums import CmpIPredicate
+from ..dialects.ttarith import CmpiOp
 from .builder import Builder
 from .elementwise import byte_width
 from .lookahead import FARTHEST, Lookahead
 from .tiles import (
+    Affine,
     Buffer,
     Elementwise,
-    Linear,
     Loaded,
     Node,
     Tile,
     Uniform,
     View,
-    as_linear,
+    as_affine,
     parts,
     stride_value,
     view,
@@ -98,7 +98,7 @@ class Evaluator:
         match tile:
             case Uniform():
                 return tile.value
-            case Linear():
+            case Affine():
                 return self._combined(self.address(tile, point))
             case View():
                 return self.value(tile.source, self.through(tile, point))
@@ -146,20 +146,20 @@ class Evaluator:
     def apply(self, tile: Elementwise, args: Sequence[SSAValue]) -> SSAValue:
         """An elementwise operation on scalars and vectors mixed."""
         count = max((lanes_of(arg.type) for arg in args), default=1)
-        return tile.compute(self.b, [self.b.splat(arg, count) for arg in args])
+        return self.b.computed(tile.source, tile.compute, [self.b.splat(arg, count) for arg in args])
 
     # --- addresses ----------------------------------------------------------------------------------------------
 
     def address(self, tile: Tile, point: Point) -> Address:
         """The lanes of an integer or address tile, taken apart."""
         b = self.b
-        linear = as_linear(tile, b)
-        element = linear.element
+        affine = as_affine(tile, b)
+        element = affine.element
         scalars: list[SSAValue] = []
         constant = [0] * self.width
         varies = False
         computed: SSAValue | None = None
-        for stride, index in zip(linear.strides, point, strict=True):
+        for stride, index in zip(affine.strides, point, strict=True):
             if isinstance(stride, int) and stride == 0:
                 continue
             step = stride_value(stride, element, b)
@@ -173,13 +173,13 @@ class Evaluator:
                 offsets = b.lane_const(index.lanes, element)
                 part = b.emit(alu.MulI, [b.splat(step, self.width), offsets], offsets.type)
                 computed = part if computed is None else b.emit(alu.AddI, [computed, part], part.type)
-        for term in linear.terms:
+        for term in affine.terms:
             part = self.value(term, point)
             if lanes_of(part.type) == 1:
                 scalars.append(part)
             else:
                 computed = part if computed is None else b.emit(alu.AddI, [computed, part], part.type)
-        total = linear.base
+        total = affine.base
         for part in sorted(
             scalars, key=b.level_of
         ):  # outer loops first, so that partial sums leave the inner ones
@@ -205,7 +205,7 @@ class Evaluator:
     def buffer_address(self, buffer: Buffer, point: Point) -> Address:
         size = byte_width(buffer.element)
         strides = tuple(step * size for step in buffer.strides)
-        return self.address(Linear(buffer.shape, i64, self.b.scratch(buffer.offset), strides), point)
+        return self.address(Affine(buffer.shape, i64, self.b.scratch(buffer.offset), strides), point)
 
     def _read(self, buffer: Buffer, point: Point) -> SSAValue:
         stored = memory_element(buffer.element)
@@ -358,7 +358,7 @@ class Evaluator:
                 pass
             case _:
                 return None
-        low, high = as_linear(low, b), as_linear(high, b)
+        low, high = as_affine(low, b), as_affine(high, b)
         if low.strides[dim] != 1 or depends_on(high, dim) or any(depends_on(term, dim) for term in low.terms):
             return None
         start = b.resize(self.value(low, point), i64)
@@ -382,12 +382,12 @@ def split_conjunction(mask: Tile) -> list[Tile]:
 def comparison_of(tile: Tile) -> tuple[CmpIPredicate, Tile, Tile] | None:
     """Predicate and operands of a mask that is one integer comparison."""
     source, dims = (tile.source, tile.dims) if isinstance(tile, View) else (tile, None)
-    if not isinstance(source, Elementwise) or source.name != "arith.cmpi" or source.source is None:
+    if not isinstance(source, Elementwise) or not isinstance(source.source, CmpiOp):
         return None
     low, high = source.operands
     if dims is not None:
         low, high = view(low, tile.shape, dims), view(high, tile.shape, dims)
-    return CmpIPredicate(integer(source.source.properties["predicate"])), low, high
+    return source.source.comparison, low, high
 
 
 def depends_on(tile: Tile, dim: int) -> bool:
@@ -397,7 +397,7 @@ def depends_on(tile: Tile, dim: int) -> bool:
     match tile:
         case Uniform():
             return False
-        case Linear():
+        case Affine():
             stride = tile.strides[dim]
             return not (isinstance(stride, int) and stride == 0) or any(
                 depends_on(t, dim) for t in tile.terms

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from xdsl.ir import Operation, SSAValue
 
-from ..dialects.tt.values import int_property
+from ..dialects import tt
 from ..dialects.uses import only_user
 from .elementwise import byte_width, register_element, shape_of
 from .kernel import KernelLowering
@@ -28,30 +28,30 @@ class Exchange(NamedTuple):
     others: tuple[Operation, ...]
 
 
-def exchange_of(reduce: Operation) -> Exchange | None:
+def exchange_of(reduce: tt.ReduceOp) -> Exchange | None:
     """The exchange that a reduction and the users of its result compute together; else None."""
-    source = reduce.operands[0]
+    source, *others = reduce.srcs
     shape = shape_of(source.type)
-    axis = int_property(reduce, "axis")
-    if len(reduce.operands) != 1 or shape is None or shape[axis] != 2:
+    axis = reduce.axis_index
+    if others or shape is None or shape[axis] != 2:
         return None
     if not is_integer(register_element(source.type)) or not combines_by_xor(reduce):
         return None
     expand = followed_by(reduce, "tt.expand_dims")
     broadcast = expand and followed_by(expand, "tt.broadcast")
     xor = broadcast and followed_by(broadcast, "arith.xori")
-    if expand is None or broadcast is None or xor is None or int_property(expand, "axis") != axis:
+    if not isinstance(expand, tt.ExpandDimsOp) or expand.axis_index != axis:
         return None
-    if {*xor.operands} != {source, broadcast.results[0]}:
+    if broadcast is None or xor is None or {*xor.operands} != {source, broadcast.results[0]}:
         return None
     return Exchange(source, axis, xor.results[0], (expand, broadcast, xor))
 
 
-def combines_by_xor(reduce: Operation) -> bool:
-    ops = list(reduce.regions[0].block.ops)
+def combines_by_xor(reduce: tt.ReduceOp) -> bool:
+    ops = list(reduce.combiner.ops)
     return (
         [op.name for op in ops] == ["arith.xori", "tt.reduce.return"]
-        and {*ops[0].operands} == {*reduce.regions[0].block.args}
+        and {*ops[0].operands} == {*reduce.combiner.args}
         and ops[1].operands[0] is ops[0].results[0]
     )
 
@@ -65,8 +65,8 @@ def followed_by(op: Operation, name: str) -> Operation | None:
 def lower_exchange(k: KernelLowering, exchange: Exchange) -> None:
     """The result is a view of the source in the scratchpad, which stays as long as anything needs the reduction."""
     stored = exchange.source
-    if isinstance(stored.owner, Operation) and stored.owner.name == "tt.bitcast":
-        stored = stored.owner.operands[0]  # needed in memory for its own sake
+    if isinstance(stored.owner, tt.BitcastOp):
+        stored = stored.owner.src  # needed in memory for its own sake
     buffer = k.scheduler.materialise(k.tile(stored))
     element = register_element(exchange.source.type)
     step = buffer.strides[exchange.axis]

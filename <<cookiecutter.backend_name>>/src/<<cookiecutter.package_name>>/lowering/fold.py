@@ -1,4 +1,4 @@
-"""Makes tiles of elementwise operations; integer arithmetic on linear tiles stays linear.
+"""Makes tiles of elementwise operations; integer arithmetic on affine tiles stays affine.
 
 This is the axis analysis: ``splat``, ``make_range``, ``broadcast`` and the arithmetic on them become base, strides and
 opaque terms, with which loads and stores see contiguity (`evaluate.py`) and loops carry a pointer tile as one scalar.
@@ -11,13 +11,14 @@ from collections.abc import Callable, Sequence
 from xdsl.dialects.builtin import IntegerType, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ..dialects import tt
 from ..dialects.isa import alu
 from ..dialects.tt_enums import CmpIPredicate
 from .builder import Builder
 from .elementwise import pointee_bytes, recipe_of, register_element, shape_of
 from .tiles import (
+    Affine,
     Elementwise,
-    Linear,
     Loaded,
     Node,
     Tile,
@@ -26,7 +27,7 @@ from .tiles import (
     Widened,
     Wrapped,
     add_strides,
-    as_linear,
+    as_affine,
     is_integer,
     scale_stride,
     simplified,
@@ -37,7 +38,7 @@ SAME_REGISTER = ("tt.bitcast", "arith.bitcast", "tt.int_to_ptr", "tt.ptr_to_int"
 """Operations that change the type of a value, but not its register."""
 
 MAX_TERMS = 3
-"""Opaque terms a linear tile may have before it is treated as opaque itself."""
+"""Opaque terms an affine tile may have before it is treated as opaque itself."""
 
 INDEX_RANGE = 1 << 31
 """Offsets of pointers are taken not to wrap while their constant strides stay inside of this range."""
@@ -53,7 +54,7 @@ def elementwise_tile(op: Operation, operands: Sequence[Tile], b: Builder) -> Til
         return Uniform(shape, element, scalar_of(op, values, b))
     if op.name in SAME_REGISTER and operands[0].element == element:
         return operands[0]
-    if op.name == "tt.addptr":
+    if isinstance(op, tt.AddPtrOp):
         return folded("arith.addi", [operands[0], byte_offset(op, operands[1], b)], i64, b) or operands[0]
     tile = folded(op.name, operands, element, b)
     if tile is not None:
@@ -66,16 +67,16 @@ def elementwise_tile(op: Operation, operands: Sequence[Tile], b: Builder) -> Til
 
 
 def folded(name: str, operands: Sequence[Tile], element: Attribute, b: Builder) -> Tile | None:
-    """The result of an integer operation as a linear tile, if it has that form."""
-    rule = LINEAR_RULES.get(name)
+    """The result of an integer operation as an affine tile, if it has that form."""
+    rule = AFFINE_RULES.get(name)
     if (
         rule is None
         or not is_integer(element)
         or not all(is_integer(operand.element) for operand in operands)
     ):
         return None
-    linear = rule(operands, element, b)
-    return None if linear is None else simplified(linear, b)
+    affine = rule(operands, element, b)
+    return None if affine is None else simplified(affine, b)
 
 
 def scalar_of(op: Operation, values: Sequence[SSAValue], b: Builder) -> SSAValue:
@@ -89,39 +90,39 @@ def scalar_of(op: Operation, values: Sequence[SSAValue], b: Builder) -> SSAValue
         return b.muli(values[0], values[1])
     if name == "arith.extsi" and is_integer(values[0].type):
         return b.resize(values[0], register_element(op.results[0].type))
-    if name == "tt.addptr":
-        size = b.const(pointee_bytes(op.operands[0].type), i64)
+    if isinstance(op, tt.AddPtrOp):
+        size = b.const(pointee_bytes(op.ptr.type), i64)
         return b.addi(values[0], b.muli(b.resize(values[1], i64), size))
-    return recipe_of(op).compute(b, values)
+    return b.computed(op, recipe_of(op).compute, values)
 
 
-# --- linear arithmetic --------------------------------------------------------------------------------------
+# --- affine arithmetic --------------------------------------------------------------------------------------
 
 
-def add(a: Linear, c: Linear, b: Builder, *, negate: bool = False) -> Linear:
+def add(a: Affine, c: Affine, b: Builder, *, negate: bool = False) -> Affine:
     """``a + c``, or ``a - c``; the terms of a subtracted tile must be gone."""
     base = b.subi(a.base, c.base) if negate else b.addi(a.base, c.base)
     strides = tuple(
         add_strides(s, t, a.element, b, negate=negate) for s, t in zip(a.strides, c.strides, strict=True)
     )
-    return Linear(a.shape, a.element, base, strides, (*a.terms, *c.terms))
+    return Affine(a.shape, a.element, base, strides, (*a.terms, *c.terms))
 
 
-def fold_add(operands: Sequence[Tile], element: Attribute, b: Builder) -> Linear | None:
-    total = add(as_linear(operands[0], b), as_linear(operands[1], b), b)
+def fold_add(operands: Sequence[Tile], element: Attribute, b: Builder) -> Affine | None:
+    total = add(as_affine(operands[0], b), as_affine(operands[1], b), b)
     return total if len(total.terms) <= MAX_TERMS and worth_it(total) else None
 
 
-def fold_sub(operands: Sequence[Tile], element: Attribute, b: Builder) -> Linear | None:
-    right = as_linear(operands[1], b)
+def fold_sub(operands: Sequence[Tile], element: Attribute, b: Builder) -> Affine | None:
+    right = as_affine(operands[1], b)
     if right.terms:
         return None
-    total = add(as_linear(operands[0], b), right, b, negate=True)
+    total = add(as_affine(operands[0], b), right, b, negate=True)
     return total if worth_it(total) else None
 
 
-def worth_it(tile: Linear) -> bool:
-    """Whether a tile has a linear part at all: a sum of opaque data is better left as one operation."""
+def worth_it(tile: Affine) -> bool:
+    """Whether a tile has an affine part at all: a sum of opaque data is better left as one operation."""
     return (
         len(tile.terms) < 2
         or is_address(tile)
@@ -133,15 +134,15 @@ def is_address(tile: Tile) -> bool:
     return tile.element == i64
 
 
-def fold_mul(operands: Sequence[Tile], element: Attribute, b: Builder) -> Linear | None:
+def fold_mul(operands: Sequence[Tile], element: Attribute, b: Builder) -> Affine | None:
     left, right = operands
     if isinstance(left, Uniform):
         left, right = right, left
-    if not isinstance(right, Uniform) or not isinstance(left, Linear):
+    if not isinstance(right, Uniform) or not isinstance(left, Affine):
         return None
     strides = tuple(scale_stride(stride, right.value, b) for stride in left.strides)
     terms = tuple(multiply(term, right, b) for term in left.terms)
-    return Linear(left.shape, left.element, b.muli(left.base, right.value), strides, terms)
+    return Affine(left.shape, left.element, b.muli(left.base, right.value), strides, terms)
 
 
 def multiply(tile: Tile, factor: Uniform, b: Builder) -> Tile:
@@ -161,7 +162,7 @@ def _multiplied(b: Builder, args: Sequence[SSAValue]) -> SSAValue:
     return b.emit(alu.MulI, args, args[0].type)
 
 
-def fold_shift(operands: Sequence[Tile], element: Attribute, b: Builder) -> Linear | None:
+def fold_shift(operands: Sequence[Tile], element: Attribute, b: Builder) -> Affine | None:
     left, right = operands
     amount = b.known(right.value) if isinstance(right, Uniform) else None
     width = element.width.data if isinstance(element, IntegerType) else 0
@@ -170,12 +171,12 @@ def fold_shift(operands: Sequence[Tile], element: Attribute, b: Builder) -> Line
     return fold_mul([left, Uniform(left.shape, element, b.const(1 << amount, element))], element, b)
 
 
-def fold_extend(operands: Sequence[Tile], element: Attribute, b: Builder) -> Linear | None:
+def fold_extend(operands: Sequence[Tile], element: Attribute, b: Builder) -> Affine | None:
     """A sign extension, of a tile that certainly does not wrap around."""
     tile = operands[0]
-    base = b.known(tile.base) if isinstance(tile, Linear) else None
-    spans = constant_spans(tile) if isinstance(tile, Linear) and not tile.terms else None
-    if not isinstance(tile, Linear) or base is None or spans is None:
+    base = b.known(tile.base) if isinstance(tile, Affine) else None
+    spans = constant_spans(tile) if isinstance(tile, Affine) and not tile.terms else None
+    if not isinstance(tile, Affine) or base is None or spans is None:
         return None
     limit = 1 << (width_of(tile) - 1)
     low, high = base + sum(min(span, 0) for span in spans), base + sum(max(span, 0) for span in spans)
@@ -187,17 +188,17 @@ def width_of(tile: Tile) -> int:
     return tile.element.width.data
 
 
-def constant_spans(tile: Linear) -> list[int] | None:
+def constant_spans(tile: Affine) -> list[int] | None:
     """How far the tile goes along each dimension, if all strides are constants."""
     spans = [s * (n - 1) for s, n in zip(tile.strides, tile.shape, strict=True) if isinstance(s, int)]
     return spans if len(spans) == len(tile.shape) else None
 
 
-def counted(tile: Linear, element: Attribute, b: Builder) -> Linear:
-    """A narrow linear tile as a wide one, if the narrow one does not wrap."""
+def counted(tile: Affine, element: Attribute, b: Builder) -> Affine:
+    """A narrow affine tile as a wide one, if the narrow one does not wrap."""
     strides = tuple(s if isinstance(s, int) else b.resize(s, element) for s in tile.strides)
     terms = tuple(extended(term, element) for term in tile.terms)
-    return Linear(tile.shape, element, b.resize(tile.base, element), strides, terms)
+    return Affine(tile.shape, element, b.resize(tile.base, element), strides, terms)
 
 
 def extended(tile: Tile, element: Attribute) -> Tile:
@@ -214,9 +215,9 @@ def extended(tile: Tile, element: Attribute) -> Tile:
 
 
 def widened(node: Elementwise, b: Builder) -> Widened | None:
-    """The sign extension of a linear tile that may wrap around."""
+    """The sign extension of an affine tile that may wrap around."""
     tile = node.operands[0]
-    if not isinstance(tile, Linear) or node.element != i64 or not index_like(tile):
+    if not isinstance(tile, Affine) or node.element != i64 or not index_like(tile):
         return None
     guard = None if tile.terms else stays_inside(tile, b)
     return Widened(
@@ -225,8 +226,8 @@ def widened(node: Elementwise, b: Builder) -> Widened | None:
     )  # fmt: skip
 
 
-def stays_inside(tile: Linear, b: Builder) -> SSAValue:
-    """Whether a narrow linear tile without terms does not wrap around: its first and last elements, in i64."""
+def stays_inside(tile: Affine, b: Builder) -> SSAValue:
+    """Whether a narrow affine tile without terms does not wrap around: its first and last elements, in i64."""
     zero = b.const(0, i64)
     low = high = b.resize(tile.base, i64)
     for stride, extent in zip(tile.strides, tile.shape, strict=True):
@@ -242,7 +243,7 @@ def stays_inside(tile: Linear, b: Builder) -> SSAValue:
     return b.emit(alu.And, [above, below], above.type)
 
 
-def index_like(tile: Linear) -> bool:
+def index_like(tile: Affine) -> bool:
     """Whether a 32-bit tile's constant strides say that it counts elements, and is not a hash that means to wrap.
 
     A tile without strides is data, which costs no more as it is.
@@ -253,21 +254,21 @@ def index_like(tile: Linear) -> bool:
     return sum(abs(span) for span in spans) < INDEX_RANGE
 
 
-def byte_offset(op: Operation, offset: Tile, b: Builder) -> Tile:
+def byte_offset(op: tt.AddPtrOp, offset: Tile, b: Builder) -> Tile:
     """The offset operand of ``tt.addptr`` in bytes, as i64; 32-bit offsets are taken not to wrap."""
     if offset.element == i64:
-        wide = as_linear(Counting(b)(offset), b)
+        wide = as_affine(Counting(b)(offset), b)
     elif isinstance(offset, Uniform):
-        wide = as_linear(Uniform(offset.shape, i64, b.resize(offset.value, i64)), b)
-    elif isinstance(offset, Linear) and index_like(offset):
+        wide = as_affine(Uniform(offset.shape, i64, b.resize(offset.value, i64)), b)
+    elif isinstance(offset, Affine) and index_like(offset):
         wide = counted(offset, i64, b)
     else:
-        wide = as_linear(extended(offset, i64), b)
-    size = Uniform(offset.shape, i64, b.const(pointee_bytes(op.operands[0].type), i64))
+        wide = as_affine(extended(offset, i64), b)
+    size = Uniform(offset.shape, i64, b.const(pointee_bytes(op.ptr.type), i64))
     return fold_mul([wide, size], i64, b) or wide
 
 
-LINEAR_RULES: dict[str, Callable[[Sequence[Tile], Attribute, Builder], Linear | None]] = {
+AFFINE_RULES: dict[str, Callable[[Sequence[Tile], Attribute, Builder], Affine | None]] = {
     "arith.addi": fold_add,
     "arith.subi": fold_sub,
     "arith.muli": fold_mul,
@@ -280,7 +281,7 @@ LINEAR_RULES: dict[str, Callable[[Sequence[Tile], Attribute, Builder], Linear | 
 
 
 def specialised(node: Elementwise, b: Builder) -> Elementwise:
-    """`node`, as one that is linear under a condition if there is one."""
+    """`node`, as one that is affine under a condition if there is one."""
     match node.name:
         case "arith.remsi":
             return wrapped(node, b) or node
@@ -291,12 +292,12 @@ def specialised(node: Elementwise, b: Builder) -> Elementwise:
 
 
 def wrapped(node: Elementwise, b: Builder) -> Wrapped | None:
-    """``linear % uniform``, which is linear unless the tile wraps.
+    """``affine % uniform``, which is affine unless the tile wraps.
 
     Kernels write ``offsets % M`` to keep the rows of a tile inside of a matrix.
     """
     left, right = node.operands
-    if not isinstance(left, Linear) or left.terms or not isinstance(right, Uniform):
+    if not isinstance(left, Affine) or left.terms or not isinstance(right, Uniform):
         return None
     spans = constant_spans(left)
     limit = 1 << (width_of(left) - 1)
@@ -314,7 +315,7 @@ def wrapped(node: Elementwise, b: Builder) -> Wrapped | None:
     guard = conditions[0]
     for condition in conditions[1:]:
         guard = b.emit(alu.And, [guard, condition], guard.type)
-    unwrapped = Linear(left.shape, left.element, start, left.strides)
+    unwrapped = Affine(left.shape, left.element, start, left.strides)
     return Wrapped(
         node.shape, node.element, node.name, node.operands, node.compute, node.cost, node.source,
         value=node.value, guard=guard, unwrapped=unwrapped,
@@ -332,7 +333,7 @@ class Unwrapping:
     def __call__(self, tile: Tile) -> Tile:
         known = self._done.get(id(tile))
         if known is None:
-            # What is kept stays kept, except index tiles, which are better linear than stored.
+            # What is kept stays kept, except index tiles, which are better affine than stored.
             kept = isinstance(tile, Node) and tile.buffer is not None
             if kept and (isinstance(tile, Loaded) or not is_integer(tile.element)):
                 known = tile
@@ -340,7 +341,7 @@ class Unwrapping:
                 known = self._rebuilt(tile)
                 # A term may be a load whose memory has changed since.
                 if kept and not (
-                    isinstance(known, Uniform) or (isinstance(known, Linear) and not known.terms)
+                    isinstance(known, Uniform) or (isinstance(known, Affine) and not known.terms)
                 ):
                     known = tile
             self._done[id(tile)] = known
@@ -358,13 +359,13 @@ class Unwrapping:
             case View():
                 source = self(tile.source)
                 return tile if source is tile.source else view(source, tile.shape, tile.dims)
-            case Linear() if tile.terms:
+            case Affine() if tile.terms:
                 terms = [self(term) for term in tile.terms]
                 if all(new is old for new, old in zip(terms, tile.terms, strict=True)):
                     return tile
-                total = Linear(tile.shape, tile.element, tile.base, tile.strides)
+                total = Affine(tile.shape, tile.element, tile.base, tile.strides)
                 for term in terms:
-                    total = add(total, as_linear(term, b), b)
+                    total = add(total, as_affine(term, b), b)
                 return simplified(total, b)
             case Elementwise():
                 operands = [self(operand) for operand in tile.operands]
@@ -381,9 +382,9 @@ class Unwrapping:
                 return tile
 
     def _again(self, tile: Elementwise, operands: list[Tile]) -> Tile:
-        linear = folded(tile.name, operands, tile.element, self.b)
-        if linear is not None:
-            return linear
+        affine = folded(tile.name, operands, tile.element, self.b)
+        if affine is not None:
+            return affine
         again = Elementwise(
             tile.shape, tile.element, tile.name, tuple(operands), tile.compute, tile.cost, tile.source
         )
@@ -421,15 +422,15 @@ class Counting:
             case View():
                 source = self(tile.source)
                 return tile if source is tile.source else view(source, tile.shape, tile.dims)
-            case Linear() if tile.terms:
-                total = Linear(tile.shape, tile.element, tile.base, tile.strides)
+            case Affine() if tile.terms:
+                total = Affine(tile.shape, tile.element, tile.base, tile.strides)
                 for term in tile.terms:
-                    total = add(total, as_linear(self(term), self.b), self.b)
+                    total = add(total, as_affine(self(term), self.b), self.b)
                 return simplified(total, self.b)
-            case Elementwise() if tile.name in LINEAR_RULES and tile.buffer is None:
+            case Elementwise() if tile.name in AFFINE_RULES and tile.buffer is None:
                 operands = [self(operand) for operand in tile.operands]
-                linear = folded(tile.name, operands, tile.element, self.b)
-                plain = isinstance(linear, Uniform) or (isinstance(linear, Linear) and not linear.terms)
-                return linear if plain and linear is not None else tile
+                affine = folded(tile.name, operands, tile.element, self.b)
+                plain = isinstance(affine, Uniform) or (isinstance(affine, Affine) and not affine.terms)
+                return affine if plain and affine is not None else tile
             case _:
                 return tile

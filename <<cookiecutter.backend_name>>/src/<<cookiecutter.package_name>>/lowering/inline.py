@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.ir import Operation, Region, SSAValue
 
+from ..dialects import tt
 from ..dialects.walk import operations_in
 
 
-def inline_calls(function: Operation, functions: dict[str, Operation]) -> None:
+def inline_calls(function: tt.FuncOp, functions: dict[str, tt.FuncOp]) -> None:
     """Replaces each ``tt.call`` in `function` by the body of its callee, in place, until none is left."""
-    pending = [op for op in operations_in(function) if op.name == "tt.call"]
+    pending = calls_in(function)
     while pending:
         call = pending.pop()
-        name = callee_of(call)
-        region = functions[name].regions[0]
+        region = functions[call.callee_name].body
         if len(region.blocks) != 1:
             pending.extend(replace_by_region(call, region))
             continue
@@ -27,19 +26,18 @@ def inline_calls(function: Operation, functions: dict[str, Operation]) -> None:
                 break
             copy = op.clone(values)
             call.parent.insert_op_before(copy, call)
-            pending.extend(inner for inner in copy.walk() if inner.name == "tt.call")
+            pending.extend(calls_in(copy))
         for result, returned in zip(call.results, block.last_op.operands, strict=True):
             result.replace_all_uses_with(values.get(returned, returned))
         call.parent.erase_op(call)
 
 
-def callee_of(call: Operation) -> str:
-    callee = call.properties["callee"]
-    assert isinstance(callee, SymbolRefAttr)
-    return callee.root_reference.data
+def calls_in(op: Operation) -> list[tt.CallOp]:
+    """The calls that `op` is or has in it."""
+    return [inner for inner in operations_in(op) if isinstance(inner, tt.CallOp)]
 
 
-def replace_by_region(call: Operation, callee: Region) -> list[Operation]:
+def replace_by_region(call: tt.CallOp, callee: Region) -> list[tt.CallOp]:
     """A callee that returns early runs in a region of its own. Gives the calls inside of it."""
     body = callee.clone()
     entry = body.blocks[0]
@@ -49,7 +47,7 @@ def replace_by_region(call: Operation, callee: Region) -> list[Operation]:
         entry.erase_arg(argument)
     for block in body.blocks:
         last = block.last_op
-        if last is not None and last.name == "tt.return":
+        if isinstance(last, tt.ReturnOp):
             block.insert_op_before(scf.YieldOp(*last.operands), last)
             block.erase_op(last)
     made = scf.ExecuteRegionOp.create(
@@ -62,4 +60,4 @@ def replace_by_region(call: Operation, callee: Region) -> list[Operation]:
     for result, new in zip(call.results, made.results, strict=True):
         result.replace_all_uses_with(new)
     call.parent.erase_op(call)
-    return [op for op in made.walk() if op.name == "tt.call"]
+    return calls_in(made)

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from xdsl.dialects.builtin import StringAttr
-from xdsl.ir import Operation
-
+from ..dialects import tt
 from .kernel import Handler, KernelLowering
 
 SHOWN: Final = 40
 """Characters of the assembly in the error."""
 
 
-def inline_assembly(k: KernelLowering, op: Operation) -> None:
+def inline_assembly(k: KernelLowering, op: tt.ElementwiseInlineAsmOp) -> None:
     """Raises UnsupportedOperation: what to write instead."""
-    text = op.properties.get("asm_string")
-    words = " ".join(text.data.split()) if isinstance(text, StringAttr) else ""
+    words = " ".join(op.asm_string.data.split())
     shown = f"{words[:SHOWN]}..." if len(words) > SHOWN else words
     raise k.unsupported(
         op,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from xdsl.dialects.builtin import ArrayAttr, IntAttr, StringAttr, TensorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -20,7 +21,8 @@ from .scheduler import Scheduler
 from .scratch import Scratch
 from .tiles import Buffer, Tile, Uniform, is_matrix, is_row_major
 
-Handler = Callable[["KernelLowering", Operation], None]
+Handler = Callable[["KernelLowering", Any], None]
+"""Lowers one operation, of the class that its table has the name of."""
 
 ACCUMULATOR = 2
 """The operand of ``tt.dot`` that products are added to."""
@@ -55,6 +57,8 @@ class KernelLowering:
         self.lowered: set[Operation] = set()
         """Operations that an earlier one was lowered together with."""
         self.traps: list[ArrayAttr[Attribute]] = []
+        self.current: Operation | None = None
+        """The operation that is being lowered."""
 
     # --- values -------------------------------------------------------------------------------------------
 
@@ -150,6 +154,7 @@ class KernelLowering:
 
     def locate(self, op: Operation) -> None:
         """Instructions made from here on come from `op`'s place in the source."""
+        self.current = op
         location = op.attributes.get(LOC)
         self.b.location = location if isinstance(location, SourceLoc) else None
 

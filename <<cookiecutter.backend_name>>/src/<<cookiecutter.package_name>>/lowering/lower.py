@@ -13,9 +13,10 @@ import sys
 from threading import Lock
 from typing import Protocol
 
-from xdsl.dialects.builtin import ArrayAttr, FunctionType, IntegerAttr, ModuleOp, StringAttr, TensorType, i64
-from xdsl.ir import Block, Operation, Region
+from xdsl.dialects.builtin import ArrayAttr, FunctionType, IntegerAttr, ModuleOp, TensorType, i64
+from xdsl.ir import Block, Region
 
+from ..dialects import tt
 from ..dialects.isa import control
 from ..dialects.isa.printing import InstructionModule
 from ..dialects.locations import location_of
@@ -30,6 +31,7 @@ from . import (
     dot,
     dot_scaled,
     inline_assembly,
+    loops,
     memory_ops,
     reduce_ops,
     simple_ops,
@@ -39,7 +41,9 @@ from .cleanup import remove_unused
 from .elementwise import register_element
 from .inline import inline_calls
 from .kernel import Handler, KernelLowering
+from .mem2reg import promote_buffers
 from .op_order import op_list
+from .unexpected import explained
 from .unstructured import lower_blocks
 
 HANDLERS: dict[str, Handler] = merged(
@@ -50,6 +54,7 @@ HANDLERS: dict[str, Handler] = merged(
     reduce_ops.HANDLERS,
     dot.HANDLERS,
     control_flow.HANDLERS,
+    loops.HANDLERS,
     debug_ops.HANDLERS,
     dot_scaled.HANDLERS,
     inline_assembly.HANDLERS,
@@ -76,8 +81,8 @@ def lower_module(module: ModuleOp, options: LoweringOptions) -> ModuleOp:
 
     Raises `UnsupportedOperation` for an operation without a handler, naming it and its source line.
     """
-    functions = {name_of(op): op for op in module.body.block.ops if op.name == "tt.func"}
-    kernels = [op for op in functions.values() if is_public(op)]
+    functions = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, tt.FuncOp)}
+    kernels = [op for op in functions.values() if op.is_kernel]
     if len(kernels) != 1:
         raise UnsupportedOperation(
             f"a module with {len(kernels)} kernels", add_support_in="lowering/lower.py"
@@ -89,19 +94,8 @@ def lower_module(module: ModuleOp, options: LoweringOptions) -> ModuleOp:
     return InstructionModule([lowered])
 
 
-def name_of(function: Operation) -> str:
-    name = function.properties["sym_name"]
-    assert isinstance(name, StringAttr)
-    return name.data
-
-
-def is_public(function: Operation) -> bool:
-    visibility = function.properties.get("sym_visibility")
-    return not isinstance(visibility, StringAttr) or visibility.data == "public"
-
-
-def lower_kernel(function: Operation, threads: int, dot_precision: InputPrecision) -> control.Kernel:
-    source = function.regions[0]
+def lower_kernel(function: tt.FuncOp, threads: int, dot_precision: InputPrecision) -> control.Kernel:
+    source = function.body
     entry = source.blocks[0]
     types = [register_element(arg.type) for arg in entry.args]
     for arg in entry.args:
@@ -112,21 +106,23 @@ def lower_kernel(function: Operation, threads: int, dot_precision: InputPrecisio
     for arg, register in zip(entry.args, body.args, strict=True):
         k.set_scalar(arg, register)
     region = Region(body)
-    if len(source.blocks) == 1:
-        k.lower_ops(op_list(entry))
-        k.scheduler.flush()
-        body.add_op(control.Return.create())
-    else:
-        lower_blocks(k, source, region, lambda terminator: k.b.insert(control.Return.create()))
+    with explained(lambda: k.current):
+        if len(source.blocks) == 1:
+            k.lower_ops(op_list(entry))
+            k.scheduler.flush()
+            body.add_op(control.Return.create())
+        else:
+            lower_blocks(k, source, region, lambda terminator: k.b.insert(control.Return.create()))
     kernel = control.Kernel.create(
         properties={
-            "sym_name": StringAttr(name_of(function)),
+            "sym_name": function.sym_name,
             "function_type": FunctionType.from_lists(types, []),
             "scratch_bytes": IntegerAttr(0, i64),
             "traps": ArrayAttr(k.traps),
         },
         regions=[region],
     )
+    promote_buffers(kernel, k.scratch.offsets)
     remove_unused(kernel)
     needed = k.scratch.share_memory(kernel)
     if needed > SCRATCHPAD_BYTES and not SCRATCHPAD_OVERFLOWS:

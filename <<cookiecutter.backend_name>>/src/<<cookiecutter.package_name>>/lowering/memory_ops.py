@@ -5,8 +5,8 @@ from __future__ import annotations
 from xdsl.dialects.builtin import i1, i64
 from xdsl.ir import Operation, SSAValue
 
+from ..dialects import tt
 from ..dialects.isa import control, memory
-from ..dialects.tt.values import int_property, optional_operands
 from ..dialects.tt_enums import MemSemantic, RMWOp
 from .elementwise import register_element, shape_of
 from .evaluate import Evaluator, from_memory, memory_element, to_memory
@@ -34,10 +34,8 @@ ORDERINGS: dict[MemSemantic, str] = {
 }
 
 
-def load(k: KernelLowering, op: Operation) -> None:
-    pointer, mask, other = optional_operands(op, 3)
-    assert pointer is not None
-    result = op.results[0]
+def load(k: KernelLowering, op: tt.LoadOp) -> None:
+    pointer, mask, other, result = op.ptr, op.mask, op.other, op.result
     shape, element = shape_of(result.type), register_element(result.type)
     if shape is not None:
         tile = Loaded(
@@ -64,9 +62,8 @@ def load(k: KernelLowering, op: Operation) -> None:
     k.consume(op)
 
 
-def store(k: KernelLowering, op: Operation) -> None:
-    pointer, value = op.operands[:2]
-    mask = op.operands[2] if len(op.operands) > 2 else None
+def store(k: KernelLowering, op: tt.StoreOp) -> None:
+    pointer, value, mask = op.ptr, op.value, op.mask
     shape = shape_of(value.type)
     if shape is not None:
         root = Store(shape, op, k.tile(pointer), k.tile(value), k.optional_tile(mask, shape))
@@ -81,54 +78,47 @@ def store(k: KernelLowering, op: Operation) -> None:
     k.consume(op)
 
 
-def atomic_rmw(k: KernelLowering, op: Operation) -> None:
-    kind = RMWOp(int_property(op, "atomic_rmw_op"))
-    pointer, value = op.operands[:2]
-    mask = op.operands[2] if len(op.operands) > 2 else None
-    update(k, op, RMW_KINDS[kind], pointer, value, mask, None)
+def atomic_rmw(k: KernelLowering, op: tt.AtomicRMWOp) -> None:
+    update(k, op, RMW_KINDS[op.kind], value=op.val, mask=op.mask)
 
 
-def atomic_cas(k: KernelLowering, op: Operation) -> None:
-    pointer, expected, value = op.operands
-    update(k, op, "cas", pointer, value, None, expected)
+def atomic_cas(k: KernelLowering, op: tt.AtomicCASOp) -> None:
+    update(k, op, "cas", value=op.val, expected=op.cmp)
 
 
-def atomic_load(k: KernelLowering, op: Operation) -> None:
-    pointer, *mask = op.operands
-    update(k, op, "load", pointer, None, mask[0] if mask else None, None, deadline=k.b.const(0, i64))
+def atomic_load(k: KernelLowering, op: tt.AtomicLoadOp) -> None:
+    update(k, op, "load", mask=op.mask, deadline=k.b.const(0, i64))
 
 
-def atomic_store(k: KernelLowering, op: Operation) -> None:
-    pointer, value, *mask = op.operands
-    update(k, op, "xchg", pointer, value, mask[0] if mask else None, None)
+def atomic_store(k: KernelLowering, op: tt.AtomicStoreOp) -> None:
+    update(k, op, "xchg", value=op.val, mask=op.mask)
 
 
-def atomic_poll(k: KernelLowering, op: Operation) -> None:
+def atomic_poll(k: KernelLowering, op: tt.AtomicPollOp) -> None:
     """Waits for one element after the other; the timeout is for all of them together.
 
     What is waited for has to come from another thread: programs of one thread run one after the other.
     """
-    pointer, expected, *budget = op.operands
     k.scheduler.flush()
     deadline = k.b.const(-1, i64)
-    if budget:
-        clock = memory.Deadline.create(operands=[k.scalar(budget[0])], result_types=[i64])
+    if op.timeout_ns is not None:
+        clock = memory.Deadline.create(operands=[k.scalar(op.timeout_ns)], result_types=[i64])
         deadline = k.b.insert(clock).results[0]
-    update(k, op, "poll", pointer, expected, None, None, deadline)
+    update(k, op, "poll", value=op.expected, deadline=deadline)
 
 
 def update(
     k: KernelLowering,
-    op: Operation,
+    op: tt.AtomicOp,
     kind: str,
-    pointer: SSAValue,
-    value: SSAValue | None,
-    mask: SSAValue | None,
-    expected: SSAValue | None,
+    *,
+    value: SSAValue | None = None,
+    mask: SSAValue | None = None,
+    expected: SSAValue | None = None,
     deadline: SSAValue | None = None,
 ) -> None:
     """An atomic operation (see `roots.atomic`); it is ordered against every other access of the program."""
-    ordering = ORDERINGS[MemSemantic(int_property(op, "sem"))]
+    pointer, ordering = op.ptr, ORDERINGS[op.semantic]
     result = op.results[0] if op.results else None
     element = register_element((op.results[0] if value is None else value).type)
     shape = shape_of(pointer.type)

@@ -6,10 +6,11 @@ vectors that are in bounds without any mask, then the rest with masks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
-from typing import Final
+from types import MappingProxyType
+from typing import Final, NamedTuple
 
 from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
@@ -21,8 +22,8 @@ from .builder import Builder
 from .elementwise import LONG, byte_width
 from .evaluate import Evaluator, Index, Lanes, depends_on
 from .roots import Finish, Reduction, Root, Store
-from .tiles import Buffer, DimMap, Elementwise, Linear, Loaded, Node, Shape, Stride, Tile, View
-from .transposition import emit_turned, turned_keep
+from .tiles import Affine, Buffer, DimMap, Elementwise, Loaded, Node, Shape, Stride, Tile, View
+from .transposition import emit_turned, turned_copy
 
 GROUPS: Final = ((12, REGISTER_GROUP), (30, min(2, REGISTER_GROUP)))
 """Nodes of a loop body -> vector registers that one instruction works on in it. Short bodies hide latencies with long
@@ -42,6 +43,15 @@ class Plan:
     order: list[int]
     steps: list[int]
     lanes: list[Lanes]
+
+
+class Bound(NamedTuple):
+    """Where the part of a loop ends that needs no masks."""
+
+    end: SSAValue
+    """A multiple of the loop's step."""
+    held: dict[int, list[tuple[int, int]]]
+    """id of each mask that holds up to there -> pairs of a dimension along which it varies and that of the nest."""
 
 
 @dataclass(slots=True)
@@ -78,7 +88,7 @@ class Contents:
         match tile:
             case Buffer():
                 self.buffer(tile, dims)
-            case Linear():
+            case Affine():
                 self.note_strides(tile.strides, dims)
                 for term in tile.terms:
                     self.visit(term, dims)
@@ -111,7 +121,7 @@ class Contents:
 
     def access(self, pointer: Tile, mask: Tile | None, size: int, dims: DimMap) -> None:
         self.visit(pointer, dims)
-        if isinstance(pointer, Linear):
+        if isinstance(pointer, Affine):
             for stride, dim in zip(pointer.strides, dims, strict=True):
                 if dim is not None and isinstance(stride, int) and stride == size:
                     self.contiguous.append((dim, 2 * self.extent(dims)))
@@ -217,12 +227,12 @@ class Nest:
         self.point: list[Index] = [self.e.zero] * len(self.shape)
 
     def emit(self) -> None:
-        keep = turned_keep(self.roots, self.shape, self.plan.vector_dim, self.nodes)
-        if keep is None:
+        turned = turned_copy(self.roots, self.shape, self.plan.vector_dim, self.nodes)
+        if turned is None:
             self._loops(0)
         else:
-            self._locate(keep[0])
-            emit_turned(self.b, *keep)
+            self._locate(turned[0])
+            emit_turned(self.b, *turned)
 
     def _loops(self, position: int) -> None:
         if position == len(self.plan.order):
@@ -279,12 +289,11 @@ class Nest:
                 self.point[dim] = Index(b.const(start, i64), lanes)
             return body(carried) if start < extent else carried
         first, last = b.const(start, i64), b.const(extent, i64)
-        bound = None
         if dim == self.plan.vector_dim and start == 0 and not self.e.assumed:
-            bound, assumed = self._bound(dim)
+            bound = self._bound(dim)
             if bound is not None:
-                carried = self._loop(dim, carried, body, first, bound, assumed)
-                first = bound
+                carried = self._loop(dim, carried, body, first, bound.end, bound.held)
+                first = bound.end
         return self._loop(dim, carried, body, first, last)
 
     def _loop(
@@ -294,65 +303,63 @@ class Nest:
         body: Callable[[list[SSAValue]], list[SSAValue]],
         first: SSAValue,
         last: SSAValue,
-        assumed: Sequence[tuple[int, Sequence[tuple[int, int]]]] = (),
+        held: Mapping[int, Sequence[tuple[int, int]]] = MappingProxyType({}),
     ) -> list[SSAValue]:
+        """One loop, in which the masks ``held`` (as in `Bound`) need not be evaluated."""
         b = self.b
         index, values = b.open_loop([value.type for value in carried])
         self.point[dim] = Index(index, self.plan.lanes[dim])
         outside = self.e.assumed
-        if assumed:
+        if held:
             self.e.assumed = {
-                mask: tuple((own, self.point[dim]) for own, dim in dims) for mask, dims in assumed
+                mask: tuple((own, self.point[dim]) for own, dim in dims) for mask, dims in held.items()
             }
         results = body(values)
         self.e.assumed = outside
         self.point[dim] = Index(b.const(0, i64), self.plan.lanes[dim])
         return b.close_loop(first, last, b.const(self.plan.steps[dim], i64), carried, results)
 
-    def _bound(self, dim: int) -> tuple[SSAValue | None, list[tuple[int, list[tuple[int, int]]]]]:
-        """The largest multiple of the step below which every bounding mask holds, and the masks it stands for.
-
-        Of a mask: its id, and the pairs of a dimension along which it varies and that of the nest.
-        """
-        b, e = self.b, self.e
-        pending = self.plan.order[self.plan.order.index(dim) + 1 :]
-        maps: dict[int, set[DimMap]] = {}
-        for mask, dims in self.masks:
-            for conjunct in e.conjuncts(mask):
-                maps.setdefault(id(conjunct), set()).add(dims)
-        limit: SSAValue | None = None
-        assumed: dict[int, list[tuple[int, int]]] = {}
+    def _bound(self, dim: int) -> Bound | None:
+        """Up to where along `dim` the masks that bound it hold; None if none does."""
+        b = self.b
         extent, step = self.shape[dim], self.plan.steps[dim]
-        for mask, dims in self.masks:
-            along = dims.index(dim) if dim in dims else None
-            for conjunct in e.conjuncts(mask):
-                if id(conjunct) in assumed or len(maps[id(conjunct)]) != 1:
-                    continue  # known already, or seen from several directions
-                if any(d in pending and depends_on(conjunct, s) for s, d in enumerate(dims)):
-                    continue
-                if any(
-                    d != dim and d is not None and self.plan.lanes[d] and depends_on(conjunct, s)
-                    for s, d in enumerate(dims)
-                ):
-                    continue
-                point = tuple(e.zero if d is None or d == dim else Index(self.point[d].scalar) for d in dims)
-                if along is None:
-                    inside = e.value(conjunct, point)
-                    count: SSAValue | None = b.emit(
-                        alu.Select, [inside, b.const(extent, i64), b.const(0, i64)], i64
-                    )
-                else:
-                    count = e.lanes_in_bounds(conjunct, point, along, extent)
-                if count is None:
-                    continue
-                assumed[id(conjunct)] = [
+        limit: SSAValue | None = None
+        held: dict[int, list[tuple[int, int]]] = {}
+        for conjunct, dims in self._conjuncts():
+            count = self._elements_inside(conjunct, dims, dim)
+            if count is not None:
+                held[id(conjunct)] = [
                     (s, d) for s, d in enumerate(dims) if d is not None and depends_on(conjunct, s)
                 ]
                 limit = count if limit is None else b.emit(alu.MinS, [limit, count], i64)
         if limit is None:
-            return None, []
+            return None
         limit = b.emit(alu.MinS, [b.emit(alu.MaxS, [limit, b.const(0, i64)], i64), b.const(extent, i64)], i64)
-        return b.emit(alu.And, [limit, b.const(-step, i64)], i64), list(assumed.items())
+        return Bound(b.emit(alu.And, [limit, b.const(-step, i64)], i64), held)
+
+    def _conjuncts(self) -> list[tuple[Tile, DimMap]]:
+        """What the masks of the nest are conjunctions of, but for what is seen from several directions."""
+        seen: dict[int, tuple[Tile, set[DimMap]]] = {}
+        for mask, dims in self.masks:
+            for conjunct in self.e.conjuncts(mask):
+                seen.setdefault(id(conjunct), (conjunct, set()))[1].add(dims)
+        return [(conjunct, dims) for conjunct, maps in seen.values() if len(maps) == 1 for dims in maps]
+
+    def _elements_inside(self, conjunct: Tile, dims: DimMap, dim: int) -> SSAValue | None:
+        """How many elements along `dim`, from the first on, a mask lets through; None if that is not known before its
+        loop, or not the same for all lanes of another dimension."""
+        b, e = self.b, self.e
+        pending = self.plan.order[self.plan.order.index(dim) + 1 :]
+        for own, d in enumerate(dims):
+            varies_inside = d in pending or (d is not None and d != dim and bool(self.plan.lanes[d]))
+            if varies_inside and depends_on(conjunct, own):
+                return None
+        point = tuple(e.zero if d is None or d == dim else Index(self.point[d].scalar) for d in dims)
+        extent = self.shape[dim]
+        if dim in dims:
+            return e.lanes_in_bounds(conjunct, point, dims.index(dim), extent)
+        inside = e.value(conjunct, point)
+        return b.emit(alu.Select, [inside, b.const(extent, i64), b.const(0, i64)], i64)
 
     # --- reductions ---------------------------------------------------------------------------------------------
 

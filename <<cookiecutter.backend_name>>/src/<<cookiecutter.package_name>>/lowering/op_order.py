@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from xdsl.ir import Block, Operation, SSAValue
 
+from ..dialects import tt
 from .liveness import is_transparent
 
 
@@ -20,7 +21,7 @@ def op_list(block: Block) -> list[Operation]:
     """Results of reductions since something waited for, and of what waits."""
     for op in list(block.ops)[:-1]:
         depends = bool(late) and any(operand in late for operand in op.operands)
-        if op.name == "tt.reduce":
+        if isinstance(op, tt.ReduceOp):
             if depends:
                 ordered += waiting
                 waiting, late = [], set()

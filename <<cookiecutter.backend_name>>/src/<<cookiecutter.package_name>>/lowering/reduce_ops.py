@@ -5,41 +5,40 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import i1, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 
+from ..dialects import tt
 from ..dialects.isa import alu, memory
-from ..dialects.tt.values import int_property
 from .builder import Builder
 from .combine import Combine
-from .elementwise import byte_width, register_element, shape_of
+from .elementwise import byte_width, register_element
 from .evaluate import Evaluator, Index
 from .exchange import exchange_of, lower_exchange
 from .kernel import Handler, KernelLowering
 from .roots import Reduction
 from .scan import scan
-from .tiles import Elementwise, Linear, Loaded, Tile, Uniform
+from .tiles import Affine, Elementwise, Loaded, Tile, Uniform
 
 
-def reduce(k: KernelLowering, op: Operation) -> None:
+def reduce(k: KernelLowering, op: tt.ReduceOp) -> None:
     exchange = exchange_of(op)
     if exchange is not None:
         lower_exchange(k, exchange)
         return
-    axis = int_property(op, "axis")
-    tiles = [k.tile(operand) for operand in op.operands]
-    combine = Combine(op.regions[0].block, k.scalar)
+    tiles = [k.tile(source) for source in op.srcs]
+    combine = Combine(op.combiner, k.scalar)
     results = [k.allocate(result) for result in op.results]
     for result, buffer in zip(op.results, results, strict=True):
         k.set_buffer(result, buffer)
-    root = Reduction(tiles[0].shape, op, axis, tiles, combine, results)
+    root = Reduction(tiles[0].shape, op, op.axis_index, tiles, combine, results)
     k.scheduler.add(root)
 
 
-def gather(k: KernelLowering, op: Operation) -> None:
+def gather(k: KernelLowering, op: tt.GatherOp) -> None:
     """``result[i] = source[.., indices[i], ..]``: a load from the scratchpad at computed addresses."""
-    axis = int_property(op, "axis")
-    indices = k.tile(op.operands[1])
-    source = k.dense(op.operands[0])
+    axis = op.axis_index
+    indices = k.tile(op.indices)
+    source = k.dense(op.src)
     size = byte_width(source.element)
     strides = tuple(0 if d == axis else step * size for d, step in enumerate(source.strides))
     pitch = source.strides[axis] * size
@@ -49,19 +48,18 @@ def gather(k: KernelLowering, op: Operation) -> None:
         return b.emit(alu.MulI, [wide, b.const(pitch, wide.type)], wide.type)
 
     term = Elementwise(indices.shape, i64, "gather.offset", (indices,), offset, 2)
-    pointer = Linear(indices.shape, i64, k.b.scratch(source.offset), strides, (term,))
-    result = op.results[0]
+    pointer = Affine(indices.shape, i64, k.b.scratch(source.offset), strides, (term,))
+    result = op.result
     k.set_tile(result, Loaded(indices.shape, source.element, pointer, None, None, op, value=result))
 
 
-def histogram(k: KernelLowering, op: Operation) -> None:
+def histogram(k: KernelLowering, op: tt.HistogramOp) -> None:
     """Counts how often each of 0..bins-1 occurs; values outside are not counted."""
-    result = op.results[0]
-    shape, element = shape_of(result.type), register_element(result.type)
-    assert shape is not None
+    result = op.result
+    shape, element = result.type.get_shape(), register_element(result.type)
     k.consume(op)
-    source = k.dense(op.operands[0])
-    mask = k.dense(op.operands[1]) if len(op.operands) > 1 else None
+    source = k.dense(op.src)
+    mask = None if op.mask is None else k.dense(op.mask)
     counts = k.allocate(result)
     k.scheduler.write([(zeros(k, shape, element), counts)])
     b = k.b

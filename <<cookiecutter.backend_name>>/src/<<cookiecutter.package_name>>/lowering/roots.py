@@ -55,12 +55,12 @@ class Store(Root):
 
 
 @dataclass(eq=False, slots=True)
-class Keep(Root):
-    """Writes a tile to the scratchpad. With ``adopt`` it is read from there from now on."""
+class BufferStore(Root):
+    """Writes a tile to the scratchpad. If that ``materialises`` it, it is read from there from now on."""
 
     tile: Tile
     buffer: Buffer
-    adopt: bool = True
+    materialises: bool = True
 
     def inputs(self) -> Sequence[Tile]:
         return [self.tile]

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import i64
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
-from ..dialects.tt.values import int_property
+from ..dialects import tt
 from ..target import VECTOR_LANES
 from .combine import Combine
 from .elementwise import byte_width
@@ -22,13 +22,12 @@ from .nest import Contents, make_plan
 from .tiles import Buffer
 
 
-def scan(k: KernelLowering, op: Operation) -> None:
-    axis, backwards = int_property(op, "axis"), bool(int_property(op, "reverse"))
+def scan(k: KernelLowering, op: tt.ScanOp) -> None:
     k.consume(op)
-    sources = [k.dense(operand) for operand in op.operands]
-    combine = Combine(op.regions[0].block, k.scalar)
+    sources = [k.dense(operand) for operand in op.srcs]
+    combine = Combine(op.combiner, k.scalar)
     results = [k.allocate(result) for result in op.results]
-    Scan(k, axis, sources, results, combine, backwards=backwards).emit()
+    Scan(k, op.axis_index, sources, results, combine, backwards=op.is_reverse).emit()
     for result, buffer in zip(op.results, results, strict=True):
         k.set_buffer(result, buffer)
 

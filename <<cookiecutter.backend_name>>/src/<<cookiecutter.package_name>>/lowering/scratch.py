@@ -44,18 +44,14 @@ class Scratch:
         shape: Shape,
         element: Attribute,
         *,
-        order: tuple[int, ...] | None = None,
         owner: SSAValue | None = None,
         matrix: bool = False,
     ) -> Buffer:
-        """A dense buffer; `order` lists the dimensions from slowest to fastest (default: row major).
+        """A dense row-major buffer.
 
         Of a `matrix`, which is accessed a few columns at a time, rows may be set apart.
         """
         strides = matrix_strides(shape, byte_width(element)) if matrix else row_major(shape)
-        if order is not None:
-            packed = row_major([shape[d] for d in order])
-            strides = tuple(packed[order.index(d)] for d in range(len(shape)))
         offset = self.top
         self.offsets.append(offset)
         buffer = Buffer(shape, element, offset, strides, owner)

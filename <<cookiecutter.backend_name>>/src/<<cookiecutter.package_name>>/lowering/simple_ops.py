@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from math import prod
-
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, i32, i64
 from xdsl.ir import Operation, SSAValue
 
+from ..dialects import tt
 from ..dialects.isa import control, memory
 from ..dialects.tt import constant_value
-from ..dialects.tt.values import integers
 from .elementwise import ELEMENTWISE, byte_width, register_element, shape_of
 from .evaluate import to_memory
 from .fold import elementwise_tile, scalar_of
 from .kernel import Handler, KernelLowering
-from .tiles import Buffer, Linear, Tile, Uniform, row_major, view
+from .tiles import Affine, Buffer, Tile, Uniform, row_major, view
 
 
 def elementwise(k: KernelLowering, op: Operation) -> None:
@@ -56,65 +54,48 @@ def poison(k: KernelLowering, op: Operation) -> None:
         k.set_tile(result, Uniform(shape, element, zero))
 
 
-def make_range(k: KernelLowering, op: Operation) -> None:
-    result = op.results[0]
-    shape = shape_of(result.type)
-    start = op.properties["start"]
-    assert shape is not None and isinstance(start, IntegerAttr)
-    k.set_tile(result, Linear(shape, i32, k.b.const(start.value.data, i32), (1,)))
+def make_range(k: KernelLowering, op: tt.MakeRangeOp) -> None:
+    start, _ = op.bounds
+    k.set_tile(op.result, Affine(op.result.type.get_shape(), i32, k.b.const(start, i32), (1,)))
 
 
-def splat(k: KernelLowering, op: Operation) -> None:
-    result = op.results[0]
-    shape = shape_of(result.type)
-    assert shape is not None
-    k.set_tile(result, Uniform(shape, register_element(result.type), k.scalar(op.operands[0])))
+def splat(k: KernelLowering, op: tt.SplatOp) -> None:
+    ty = op.result.type
+    k.set_tile(op.result, Uniform(ty.get_shape(), register_element(ty), k.scalar(op.src)))
 
 
-def unsplat(k: KernelLowering, op: Operation) -> None:
-    tile = k.tile(op.operands[0])
+def unsplat(k: KernelLowering, op: tt.UnsplatOp) -> None:
+    tile = k.tile(op.src)
     if isinstance(tile, Uniform):
-        k.set_scalar(op.results[0], tile.value)
+        k.set_scalar(op.result, tile.value)
         k.liveness.finish(op)
         return
     buffer = k.scheduler.materialise(tile)
-    k.set_buffer(op.results[0], Buffer((), tile.element, buffer.offset, ()))
+    k.set_buffer(op.result, Buffer((), tile.element, buffer.offset, ()))
 
 
-def expand_dims(k: KernelLowering, op: Operation) -> None:
-    result = op.results[0]
-    shape = shape_of(result.type)
-    axis = op.properties["axis"]
-    assert shape is not None and isinstance(axis, IntegerAttr)
-    at = axis.value.data
-    rank = len(shape) - 1
-    k.set_tile(
-        result, view(k.tile(op.operands[0]), shape, tuple(d if d < at else d + 1 for d in range(rank)))
-    )
+def expand_dims(k: KernelLowering, op: tt.ExpandDimsOp) -> None:
+    shape, axis = op.result.type.get_shape(), op.axis_index
+    dims = tuple(d if d < axis else d + 1 for d in range(len(shape) - 1))
+    k.set_tile(op.result, view(k.tile(op.src), shape, dims))
 
 
-def broadcast(k: KernelLowering, op: Operation) -> None:
-    shape = shape_of(op.results[0].type)
-    assert shape is not None
-    tile = k.tile(op.operands[0])
-    k.set_tile(op.results[0], view(tile, shape, tuple(range(len(shape)))))
+def broadcast(k: KernelLowering, op: tt.BroadcastOp) -> None:
+    shape = op.result.type.get_shape()
+    k.set_tile(op.result, view(k.tile(op.src), shape, tuple(range(len(shape)))))
 
 
-def transpose(k: KernelLowering, op: Operation) -> None:
-    shape = shape_of(op.results[0].type)
-    assert shape is not None
-    order = integers(op.properties["order"])
+def transpose(k: KernelLowering, op: tt.TransOp) -> None:
+    shape, order = op.result.type.get_shape(), op.permutation
     dims = tuple(order.index(s) for s in range(len(shape)))
-    k.set_tile(op.results[0], view(k.tile(op.operands[0]), shape, dims))
+    k.set_tile(op.result, view(k.tile(op.src), shape, dims))
 
 
-def reshape(k: KernelLowering, op: Operation) -> None:
-    shape = shape_of(op.results[0].type)
-    assert shape is not None
-    k.set_tile(op.results[0], reshaped(k, op, k.tile(op.operands[0]), shape))
+def reshape(k: KernelLowering, op: tt.ReshapeOp) -> None:
+    k.set_tile(op.result, reshaped(k, k.tile(op.src), op.result.type.get_shape()))
 
 
-def reshaped(k: KernelLowering, op: Operation, tile: Tile, shape: tuple[int, ...]) -> Tile:
+def reshaped(k: KernelLowering, tile: Tile, shape: tuple[int, ...]) -> Tile:
     """`tile` in row-major order as `shape`: free if only extents of 1 come or go, else through the scratchpad."""
     if isinstance(tile, Uniform):
         return Uniform(shape, tile.element, tile.value)
@@ -130,20 +111,16 @@ def reshaped(k: KernelLowering, op: Operation, tile: Tile, shape: tuple[int, ...
     return Buffer(shape, tile.element, buffer.offset, row_major(shape))
 
 
-def join(k: KernelLowering, op: Operation) -> None:
+def join(k: KernelLowering, op: tt.JoinOp) -> None:
     """``join(a, b)[..., 0] = a``, ``[..., 1] = b``."""
-    result = op.results[0]
-    shape = shape_of(result.type)
-    assert shape is not None
     k.consume(op)
-    buffer = k.allocate(result)
-    tiles = [k.tile(operand) for operand in op.operands]
-    k.scheduler.write((tile, part) for tile, part in zip(tiles, halves(buffer), strict=True))
-    k.set_tile(result, buffer)
+    buffer = k.allocate(op.result)
+    k.scheduler.write(zip([k.tile(op.lhs), k.tile(op.rhs)], halves(buffer), strict=True))
+    k.set_tile(op.result, buffer)
 
 
-def split(k: KernelLowering, op: Operation) -> None:
-    buffer = k.dense(op.operands[0])
+def split(k: KernelLowering, op: tt.SplitOp) -> None:
+    buffer = k.dense(op.src)
     for result, part in zip(op.results, halves(buffer), strict=True):
         k.set_tile(result, part)
 
@@ -155,35 +132,27 @@ def halves(buffer: Buffer) -> list[Buffer]:
     return [Buffer(shape, buffer.element, buffer.offset + step * i, strides) for i in range(2)]
 
 
-def cat(k: KernelLowering, op: Operation) -> None:
+def cat(k: KernelLowering, op: tt.CatOp) -> None:
     """Concatenation along the first dimension."""
-    result = op.results[0]
     k.consume(op)
-    buffer = k.allocate(result)
-    tiles = [k.tile(operand) for operand in op.operands]
-    pairs: list[tuple[Tile, Buffer]] = []
+    buffer = k.allocate(op.result)
     offset = buffer.offset
-    for tile in tiles:
-        pairs.append((tile, Buffer(tile.shape, tile.element, offset, row_major(tile.shape))))
-        offset += prod(tile.shape) * byte_width(tile.element)
-    for pair in pairs:
-        k.scheduler.write([pair])
-    k.set_tile(result, buffer)
+    for tile in (k.tile(op.lhs), k.tile(op.rhs)):
+        k.scheduler.write([(tile, Buffer(tile.shape, tile.element, offset, row_major(tile.shape)))])
+        offset += tile.size * byte_width(tile.element)
+    k.set_tile(op.result, buffer)
 
 
-def program_id(k: KernelLowering, op: Operation) -> None:
-    k.set_scalar(op.results[0], grid_value(k, op, control.ProgramId))
+def program_id(k: KernelLowering, op: tt.GetProgramIdOp) -> None:
+    k.set_scalar(op.result, grid_value(k, control.ProgramId, int(op.dimension)))
 
 
-def num_programs(k: KernelLowering, op: Operation) -> None:
-    k.set_scalar(op.results[0], grid_value(k, op, control.NumPrograms))
+def num_programs(k: KernelLowering, op: tt.GetNumProgramsOp) -> None:
+    k.set_scalar(op.result, grid_value(k, control.NumPrograms, int(op.dimension)))
 
 
-def grid_value(k: KernelLowering, op: Operation, instruction: type[Operation]) -> SSAValue:
-    axis = op.properties["axis"]
-    assert isinstance(axis, IntegerAttr)
-    number = axis.value.data
-    return k.b.emit(instruction, [], i32, {"axis": IntegerAttr(number, i64)}, key=(number,))
+def grid_value(k: KernelLowering, instruction: type[Operation], axis: int) -> SSAValue:
+    return k.b.emit(instruction, [], i32, {"axis": IntegerAttr(axis, i64)}, key=(axis,))
 
 
 def no_effect(k: KernelLowering, op: Operation) -> None:

@@ -18,7 +18,7 @@ from .builder import Builder
 
 Shape = tuple[int, ...]
 Stride = SSAValue | int
-"""Step of a `Linear` tile along a dimension: a number, or a scalar of the tile's element type."""
+"""Step of a `Affine` tile along a dimension: a number, or a scalar of the tile's element type."""
 DimMap = tuple[int | None, ...]
 """For each dimension of a view's source the dimension of the view that indexes it; None is index 0."""
 
@@ -41,7 +41,7 @@ class Uniform(Tile):
 
 
 @dataclass(eq=False, slots=True)
-class Linear(Tile):
+class Affine(Tile):
     """Integers or addresses: ``base + sum(strides[d] * index[d]) + sum(terms)``, modulo 2^width.
 
     ``terms`` are opaque tiles of the same shape and element type.
@@ -54,7 +54,7 @@ class Linear(Tile):
 
 @dataclass(eq=False, slots=True)
 class Node(Tile):
-    """A tile that costs something to evaluate; it may be given a home in the scratchpad.
+    """A tile that costs something to evaluate; it may be materialised: kept in the scratchpad.
 
     ``value`` is the SSA value of the Triton module that it stands for (None for one made in passing) and
     ``buffer`` the memory that holds it once it was materialised.
@@ -81,7 +81,7 @@ class Elementwise(Node):
 
 @dataclass(eq=False, slots=True)
 class Wrapped(Elementwise):
-    """``linear mod uniform``: where the scalar predicate ``guard`` holds, the whole tile equals ``unwrapped``."""
+    """``affine mod uniform``: where the scalar predicate ``guard`` holds, the whole tile equals ``unwrapped``."""
 
     guard: SSAValue = field(kw_only=True)
     unwrapped: Tile = field(kw_only=True)
@@ -161,25 +161,25 @@ def is_matrix(buffer: Buffer) -> bool:
 
 
 def is_integer(element: Attribute) -> bool:
-    """Whether `Linear` describes such elements: integers wider than a predicate, and addresses."""
+    """Whether `Affine` describes such elements: integers wider than a predicate, and addresses."""
     return isinstance(element, IntegerType) and element.width.data > 1
 
 
-# --- linear tiles ---------------------------------------------------------------------------------------------
+# --- affine tiles ---------------------------------------------------------------------------------------------
 
 
-def as_linear(tile: Tile, b: Builder) -> Linear:
+def as_affine(tile: Tile, b: Builder) -> Affine:
     """Any integer tile as base, strides and opaque terms."""
     match tile:
-        case Linear():
+        case Affine():
             return tile
         case Uniform():
-            return Linear(tile.shape, tile.element, tile.value, (0,) * len(tile.shape))
+            return Affine(tile.shape, tile.element, tile.value, (0,) * len(tile.shape))
         case _:
-            return Linear(tile.shape, tile.element, b.const(0, tile.element), (0,) * len(tile.shape), (tile,))
+            return Affine(tile.shape, tile.element, b.const(0, tile.element), (0,) * len(tile.shape), (tile,))
 
 
-def simplified(tile: Linear, b: Builder) -> Tile:
+def simplified(tile: Affine, b: Builder) -> Tile:
     """`tile`, as a `Uniform` or as its only term where it is no more than that."""
     if any(
         not (isinstance(s, int) and s == 0) for s, n in zip(tile.strides, tile.shape, strict=True) if n > 1
@@ -196,7 +196,7 @@ def stride_value(stride: Stride, element: Attribute, b: Builder) -> SSAValue:
     return b.const(stride, element) if isinstance(stride, int) else stride
 
 
-def add_strides(a: Stride, c: Stride, element: Attribute, b: Builder, *, negate: bool = False) -> Stride:
+def add_strides(a: Stride, c: Stride, element: Attribute, b: Builder, *, negate: bool) -> Stride:
     if isinstance(a, int) and isinstance(c, int):
         return a - c if negate else a + c
     if isinstance(c, int) and c == 0:
@@ -227,13 +227,13 @@ def view(tile: Tile, shape: Shape, dims: DimMap) -> Tile:
     match tile:
         case Uniform():
             return Uniform(shape, tile.element, tile.value)
-        case Linear():
+        case Affine():
             strides: list[Stride] = [0] * len(shape)
             for stride, dim in zip(tile.strides, dims, strict=True):
                 if dim is not None:
                     strides[dim] = stride
             terms = tuple(view(term, shape, dims) for term in tile.terms)
-            return Linear(shape, tile.element, tile.base, tuple(strides), terms)
+            return Affine(shape, tile.element, tile.base, tuple(strides), terms)
         case Buffer():
             steps = [0] * len(shape)
             for step, dim in zip(tile.strides, dims, strict=True):
@@ -249,9 +249,14 @@ def view(tile: Tile, shape: Shape, dims: DimMap) -> Tile:
             return View(shape, tile.element, tile, dims)
 
 
+def buffer_of(tile: Tile) -> Buffer | None:
+    """The memory that `tile` is, or that it was brought into; None where it has to be evaluated."""
+    return tile.buffer if isinstance(tile, Node) else tile if isinstance(tile, Buffer) else None
+
+
 def inputs_of(tile: Tile) -> Sequence[Tile]:
     match tile:
-        case Linear():
+        case Affine():
             return tile.terms
         case Elementwise():
             return tile.operands
@@ -277,3 +282,27 @@ def parts(tile: Tile) -> Iterable[Tile]:
             todo.append(current.buffer)
         else:
             todo.extend(inputs_of(current))
+
+
+def walk(tile: Tile) -> Iterable[tuple[Node, DimMap]]:
+    """The nodes that evaluating `tile` evaluates, consumers first, with the maps from their dimensions to `tile`'s."""
+    seen: set[tuple[int, DimMap]] = set()
+    order: list[tuple[Node, DimMap]] = []
+
+    def visit(current: Tile, dims: DimMap) -> None:
+        if isinstance(current, View):
+            visit(current.source, tuple(None if d is None else dims[d] for d in current.dims))
+            return
+        key = (id(current), dims)
+        if key in seen:
+            return
+        seen.add(key)
+        if isinstance(current, Node) and current.buffer is not None:
+            return
+        for part in inputs_of(current):
+            visit(part, dims)
+        if isinstance(current, Node):
+            order.append((current, dims))
+
+    visit(tile, tuple(range(len(tile.shape))))
+    return reversed(order)

@@ -1,4 +1,4 @@
-"""Tiles that are read along one dimension and kept along another: squares of them are turned in registers.
+"""Tiles that are read along one dimension and stored along another: squares of them are turned in registers.
 
 One access of the two would otherwise take its lanes one by one: a scatter takes about a cycle an element, turning a
 square a quarter of that.
@@ -16,7 +16,7 @@ from ..target import VECTOR_LANES
 from .builder import Builder
 from .elementwise import byte_width
 from .evaluate import Evaluator, Index
-from .roots import Keep, Root
+from .roots import BufferStore, Root
 from .tiles import Shape
 
 SIDE: Final = min(VECTOR_LANES, 16)
@@ -29,10 +29,12 @@ MOST_NODES: Final = 6
 """What a tile may consist of: the nest has its code once for each row of a square."""
 
 
-def turned_keep(roots: Sequence[Root], shape: Shape, vector_dim: int, nodes: int) -> tuple[Keep, int] | None:
-    """The only root of a nest and the dimension along which it is kept, if the nest's lanes run along another one."""
+def turned_copy(
+    roots: Sequence[Root], shape: Shape, vector_dim: int, nodes: int
+) -> tuple[BufferStore, int] | None:
+    """The only root of a nest and the dimension along which it is stored, if the nest's lanes run along another one."""
     (root, *others) = roots
-    if others or not isinstance(root, Keep) or len(shape) != 2 or nodes > MOST_NODES:
+    if others or not isinstance(root, BufferStore) or len(shape) != 2 or nodes > MOST_NODES:
         return None
     dim = 1 - vector_dim
     buffer = root.buffer
@@ -41,7 +43,7 @@ def turned_keep(roots: Sequence[Root], shape: Shape, vector_dim: int, nodes: int
     return None if any(extent % SIDE for extent in shape) else (root, dim)
 
 
-def emit_turned(b: Builder, root: Keep, dim: int) -> None:
+def emit_turned(b: Builder, root: BufferStore, dim: int) -> None:
     """The nest of `root`: reads lanes along the other dimension, writes them along `dim`."""
     e = Evaluator(b, SIDE, b.depth)
     shape, along = root.buffer.shape, tuple(range(SIDE))

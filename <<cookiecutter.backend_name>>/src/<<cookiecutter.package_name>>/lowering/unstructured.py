@@ -8,8 +8,8 @@ from xdsl.dialects import cf, scf
 from xdsl.dialects.builtin import TensorType, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ..dialects.tt.values import int_property
-from .control_flow import bind, enter_regions, homes_of, is_tensor, leave, scalars_of, write_back
+from ..dialects import tt
+from .control_flow import bind, buffers_of, enter_regions, is_tensor, leave, scalars_of, write_back
 from .elementwise import register_element
 from .evaluate import Evaluator, Index
 from .kernel import Handler, KernelLowering
@@ -30,8 +30,8 @@ def lower_blocks(k: KernelLowering, source: Region, region: Region, leave_region
         made = Block(arg_types=[register_element(a.type) for a in block.args if not is_tensor(a)])
         region.add_block(made)
         k.blocks[block] = made
-        homes = homes_of(k, block.args)
-        bind(k, block.args, made.args, homes, {})
+        buffers = buffers_of(k, block.args)
+        bind(k, block.args, made.args, buffers)
     lower_block(k, first, leave_region)
     for block in rest:
         k.b.push(k.blocks[block])
@@ -50,15 +50,14 @@ def lower_block_inside(k: KernelLowering, block: Block, leave_region: Exit) -> N
     assert terminator is not None
     settle_block(k, block)
     k.locate(terminator)
-    match terminator.name:
-        case "cf.br":
-            target = terminator.successors[0]
-            k.b.insert(cf.BranchOp(k.blocks[target], *passed(k, target, terminator.operands)))
-        case "cf.cond_br":
-            condition = k.scalar(terminator.operands[0])
-            then, other = terminator.successors
-            split = 1 + len(then.args)
-            sides = ((then, terminator.operands[1:split]), (other, terminator.operands[split:]))
+    match terminator:
+        case cf.BranchOp():
+            target = terminator.successor
+            k.b.insert(cf.BranchOp(k.blocks[target], *passed(k, target, terminator.arguments)))
+        case cf.ConditionalBranchOp():
+            condition = k.scalar(terminator.cond)
+            then, other = terminator.then_block, terminator.else_block
+            sides = ((then, terminator.then_arguments), (other, terminator.else_arguments))
             if any(is_tensor(arg) for target in (then, other) for arg in target.args):
                 branch_with_tensors(k, condition, sides)
             else:
@@ -90,14 +89,14 @@ def branch_with_tensors(
 
 
 def passed(k: KernelLowering, target: Block, operands: Sequence[SSAValue]) -> list[SSAValue]:
-    """Registers to pass to `target`; tensors are written to the homes of its arguments."""
+    """Registers to pass to `target`; tensors are written to the buffers of its arguments."""
     pairs: list[tuple[SSAValue, Buffer]] = []
     for value, argument in zip(operands, target.args, strict=True):
         if is_tensor(argument):
-            home = k.tile(argument)
-            assert isinstance(home, Buffer)
-            pairs.append((value, home))
-    write_back(k, [(k.tile(value), home) for value, home in pairs])
+            buffer = k.tile(argument)
+            assert isinstance(buffer, Buffer)
+            pairs.append((value, buffer))
+    write_back(k, [(k.tile(value), buffer) for value, buffer in pairs])
     return [k.scalar(value) for value in scalars_of(operands)]
 
 
@@ -115,17 +114,17 @@ def settle_block(k: KernelLowering, block: Block) -> None:
 # --- regions inside of a kernel -----------------------------------------------------------------------------
 
 
-def execute_region(k: KernelLowering, op: Operation) -> None:
+def execute_region(k: KernelLowering, op: scf.ExecuteRegionOp) -> None:
     """``scf.execute_region``: what `inline` makes of a call whose callee returns early."""
     enter_regions(k, op)
     k.consume(op)
-    homes = homes_of(k, op.results)
-    registers = region_values(k, op.regions[0], op.results, homes)
-    bind(k, op.results, registers, homes, {})
+    buffers = buffers_of(k, op.results)
+    registers = region_values(k, op.region, op.results, buffers)
+    bind(k, op.results, registers, buffers)
 
 
 def region_values(
-    k: KernelLowering, source: Region, results: Sequence[SSAValue], homes: dict[SSAValue, Buffer]
+    k: KernelLowering, source: Region, results: Sequence[SSAValue], buffers: dict[SSAValue, Buffer]
 ) -> Sequence[SSAValue]:
     """Inserts an ``scf.execute_region`` that runs `source`; gives the registers of its scalar results."""
     entry = Block()
@@ -135,20 +134,20 @@ def region_values(
         k,
         source,
         region,
-        lambda terminator: k.b.insert(scf.YieldOp(*leave(k, terminator, results, homes, {}))),
+        lambda terminator: k.b.insert(scf.YieldOp(*leave(k, terminator, results, buffers))),
     )
     k.b.pop()
     types = [register_element(value.type) for value in scalars_of(results)]
     return k.b.insert(scf.ExecuteRegionOp.create(result_types=types, regions=[region])).results
 
 
-def map_elementwise(k: KernelLowering, op: Operation) -> None:
+def map_elementwise(k: KernelLowering, op: tt.MapElementwiseOp) -> None:
     """A scalar function of ``pack`` consecutive elements at a time, which may branch: a loop over the elements."""
-    pack = int_property(op, "pack")
+    pack = op.pack_size
     k.consume(op)
-    sources = [flat(k.dense(operand)) for operand in op.operands]
+    sources = [flat(k.dense(operand)) for operand in op.srcs]
     made = [k.allocate(result) for result in op.results]
-    body = op.regions[0]
+    body = op.scalarOp
     arguments = body.blocks[0].args
     b = k.b
     start, _ = b.open_loop()

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ..bfloat16 import bfloat16_array
+from ..rounding import bfloat16_array
 
 Values = NDArray[Any]
 

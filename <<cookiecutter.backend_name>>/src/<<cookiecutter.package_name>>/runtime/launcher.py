@@ -9,16 +9,17 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any, Final
 
-from ..bfloat16 import bfloat16_bits
 from ..compat import hook_chain_type
 from ..device_kinds import REFERENCE, runtime_of
-from ..errors import BackendError, LaunchError
+from ..errors import BackendError, LaunchError, program_text
+from ..rounding import bfloat16_bits
 from ..target import BACKEND_NAME
 from . import device_memory
 from .packing import FORMATS, Signature, convert_all, fast_expression, read_signature
-from .pool import OUT_OF_MEMORY, TOO_FEW_THREADS, run_function, thread_count
+from .pool import CODE_BITS, OUT_OF_MEMORY, TOO_FEW_THREADS, run_function, thread_count
 
 HEADER: Final = "<QqqQiIiiiI"
 """``%Launch`` in ``pool.ll``: entry point, workspace bytes, total programs, address of the pace, threads, cooperative,
@@ -34,20 +35,21 @@ _SOURCE = """\
 def launch(gx, gy, gz, stream, function, packed_metadata, launch_metadata, enter_hook, exit_hook, *args):
     try:
         {pattern} = args
-        total = gx * gy * gz
-        if total.__class__ is not int:
+        joined = gx | gy | gz
+        if joined.__class__ is not int:
             raise TypeError  # NumPy's integers would overflow
+        total = gx * gy * gz
         threads = {threads} if total > 1 else 1
-        block = pack(function, {scratch_bytes}, total, {pace}, threads, {cooperative}, gx, gy, gz, gx | gy | gz{values})
+        block = pack(function, {scratch_bytes}, total, {pace}, threads, {cooperative}, gx, gy, gz, joined{values})
     except Exception as error:
         block, total = pack_carefully(function, (gx, gy, gz), args, error)
     if enter_hook is not None and (enter_hook.__class__ is not HookChain or enter_hook.calls):
         enter_hook(launch_metadata)
-    code = run(block) if total > 0 else 0
+    result = run(block) if total > 0 else 0
     if exit_hook is not None and (exit_hook.__class__ is not HookChain or exit_hook.calls):
         exit_hook(launch_metadata)
-    if code:
-        raise failure(code, total)
+    if result:
+        raise failure(result, (gx, gy, gz))
 """
 """Triton's own hooks are chains, mostly empty ones: calling two of these takes as long as packing the arguments."""
 
@@ -151,9 +153,16 @@ class _Careful:
         """The block, and the number of programs."""
         if isinstance(error, BackendError):
             raise error
+        try:
+            return self._pack(function, grid, args)
+        except BackendError as wrong:
+            raise wrong from None  # not of the generated code's failure, which says less
+
+    def _pack(self, function: Any, grid: Sequence[Any], args: Sequence[Any]) -> tuple[bytes, int]:
+        # First: where the arguments have moved, `function` is another one, too.
+        values = convert_all(args, self.signature)
         if not isinstance(function, int):
             raise wrong_image(self.kernel, function, "an address of code")
-        values = convert_all(args, self.signature)
         sizes = [grid_size(axis, size) for axis, size in zip("xyz", grid, strict=True)]
         total = sizes[0] * sizes[1] * sizes[2]
         if total >= 1 << 63:
@@ -202,16 +211,22 @@ class Traps:
         self.kernel = kernel
         self.table = table
 
-    def failure(self, code: int, programs: int = 0, *, program: str = "") -> Exception:
-        """The error of a launch of so many programs. ``program``: which of them failed, if that is known."""
-        if code == OUT_OF_MEMORY:
+    def failure(self, result: int, grid: Sequence[int]) -> Exception:
+        """The error of a launch on the reference device. ``result``: what `run_function` returned."""
+        if result == OUT_OF_MEMORY:
             return MemoryError(f"{BACKEND_NAME}: no memory for the workspace of kernel {self.kernel}")
-        if code < TOO_FEW_THREADS:
+        if result < TOO_FEW_THREADS:
             return LaunchError(
-                f"{BACKEND_NAME}: a cooperative launch of kernel {self.kernel} needs {programs} threads, one for each "
-                f"program, and the system gives {TOO_FEW_THREADS - code} (ulimit -u, or a limit of the container): "
-                "nothing has run"
+                f"{BACKEND_NAME}: a cooperative launch of kernel {self.kernel} needs {prod(grid)} threads, one for "
+                f"each program, and the system gives {TOO_FEW_THREADS - result} (ulimit -u, or a limit of the "
+                "container): nothing has run"
             )
+        number, code = divmod(result, 1 << CODE_BITS)
+        x, y, z = (int(size) for size in grid)
+        return self.trapped(code, program_text((number % x, number // x % y, number // x // y), (x, y, z)))
+
+    def trapped(self, code: int, program: str = "") -> Exception:
+        """The error of a launch that was ended by a trap. ``program``: which of them trapped, if that is known."""
         if not 1 <= code <= len(self.table):
             return BackendError(f"{BACKEND_NAME}: kernel {self.kernel} stopped with unknown trap code {code}")
         kind, message, file, line = self.table[code - 1]

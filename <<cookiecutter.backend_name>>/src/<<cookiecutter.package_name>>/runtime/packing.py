@@ -16,8 +16,8 @@ import struct
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from ..bfloat16 import bfloat16_bits
 from ..errors import LaunchError
+from ..rounding import bfloat16_bits, rounded
 from . import device_memory
 
 POINTER: Final = "pointer"
@@ -153,7 +153,7 @@ def convert(value: Any, parameter: Parameter) -> Any:
             number = float(value)
             if parameter.kind == "bf16":
                 return bfloat16_bits(value if isinstance(value, int) else number)
-            return _rounded(number, parameter.kind)
+            return rounded("<" + FORMATS[parameter.kind], number)
         struct.pack("<" + FORMATS[parameter.kind], value)
     except (TypeError, ValueError, struct.error, OverflowError) as error:
         raise LaunchError(
@@ -196,13 +196,11 @@ def _what(value: Any) -> str:
     return f"{text if len(text) <= 60 else text[:57] + '...'} ({type(value).__name__})"
 
 
-def _rounded(number: float, kind: str) -> float:
-    """What the C conversion gives: too large for the type is infinity (``struct`` would refuse it)."""
-    try:
-        struct.pack("<" + FORMATS[kind], number)
-    except OverflowError:
-        return float("inf") if number > 0 else float("-inf")
-    return number
+_WHO_COUNTS: Final = (
+    "If a compiled kernel was launched by hand, give it every parameter, constexprs included. kernel[grid](...) always "
+    "does: then this release of Triton calls launchers with other arguments before these, which is new to this package "
+    "(runtime/launcher.py has the order)"
+)
 
 
 def find_leaves(args: Sequence[Any], tree: dict[str, Any]) -> list[Any]:
@@ -211,10 +209,11 @@ def find_leaves(args: Sequence[Any], tree: dict[str, Any]) -> list[Any]:
     if len(args) < len(tree):
         missing = list(tree)[len(args)]
         raise LaunchError(
-            f"missing argument for parameter {missing}: got {len(args)} of {len(tree)} arguments"
+            f"missing argument for parameter {missing}: got {len(args)} of {len(tree)} arguments. {_WHO_COUNTS}"
         )
     if len(args) > len(tree):
-        raise LaunchError(f"got {len(args)} arguments for {len(tree)} parameters ({', '.join(tree)})")
+        names = ", ".join(tree)
+        raise LaunchError(f"got {len(args)} arguments for {len(tree)} parameters ({names}). {_WHO_COUNTS}")
     leaves: list[Any] = []
 
     def visit(path: str, type_name: Any, value: Any) -> None:

@@ -20,10 +20,16 @@
 ; ones count gradually, and 0 means not known, so that a kernel whose time varies is shared out rather than not.
 
 ; A grid in flight, on the stack of the thread that launched it. `next` has a pair of cache lines to itself.
-;  0: launch  1: chunk  2: start of the lowest failed chunk (-1: none)  3: its code  4: workers inside  6: next unclaimed program
-%Job = type { ptr, i64, i64, i32, i64, [88 x i8], i64, [120 x i8] }
+;  0: launch  1: chunk  2: start of the lowest failed chunk (-1: none)  3: its result  4: workers inside
+;  5: the first program's workspace, where each has one of its own, else null  6: their distance  8: next unclaimed program
+%Job = type { ptr, i64, i64, i64, i64, ptr, i64, [72 x i8], i64, [120 x i8] }
 
-; A workspace is [64 bytes, the first eight hold the capacity][capacity bytes]; kernels get the address past the header.
+; A workspace is [64 bytes: capacity, launches in a row that could do with an eighth of it][capacity bytes]; kernels get
+; the address past the header. A thread keeps its own from launch to launch. The programs of a cooperative launch wait for
+; each other, so that none may be left without: they get workspaces that are there before the first of them starts.
+
+; What running programs gives: 0, -1 where there is no workspace, or of a program that trapped the code, in the lower 20
+; bits, and above them the program's number.
 
 @mutex = internal global [64 x i8] zeroinitializer, align 64       ; guards everything below but @spare
 @work_ready = internal global [64 x i8] zeroinitializer, align 64  ; workers sleep here
@@ -46,6 +52,7 @@ declare i32 @pthread_detach(i64)
 declare i32 @posix_memalign(ptr, i64, i64)
 declare void @free(ptr)
 declare i32 @clock_gettime(i32, ptr)
+declare { i64, i1 } @llvm.umul.with.overflow.i64(i64, i64)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 
 ; Nanoseconds of the monotonic clock.
@@ -85,7 +92,8 @@ out:
   ret void
 }
 
-; A workspace of at least %bytes: %old where it is large enough, else a new one and %old is freed. Null: out of memory.
+; A workspace of at least %bytes: %old where it suits, else a new one and %old is freed. Null: out of memory.
+; One of more than 1 MiB does not suit if the last 256 launches could all do with an eighth of it.
 define internal ptr @fit(ptr %old, i64 %bytes) {
 entry:
   %fresh = alloca ptr
@@ -94,7 +102,19 @@ entry:
 check:
   %capacity = load i64, ptr %old
   %enough = icmp uge i64 %capacity, %bytes
-  br i1 %enough, label %keep, label %replace
+  br i1 %enough, label %measure, label %replace
+measure:
+  %large = icmp ugt i64 %capacity, 1048576
+  %eighth = lshr i64 %capacity, 3
+  %little = icmp ult i64 %bytes, %eighth
+  %wasted = and i1 %large, %little
+  %row.at = getelementptr i64, ptr %old, i64 1
+  %row = load i64, ptr %row.at
+  %row1 = add i64 %row, 1
+  %row.now = select i1 %wasted, i64 %row1, i64 0
+  store i64 %row.now, ptr %row.at
+  %patient = icmp ult i64 %row.now, 256
+  br i1 %patient, label %keep, label %replace
 keep:
   ret ptr %old
 replace:
@@ -108,13 +128,36 @@ allocate:
 done:
   %workspace = load ptr, ptr %fresh
   store i64 %bytes, ptr %workspace
+  %row.new = getelementptr i64, ptr %workspace, i64 1
+  store i64 0, ptr %row.new
   ret ptr %workspace
 out_of_memory:
   ret ptr null
 }
 
-; Runs programs %first up to %last. -1: there is no workspace.
-define internal i32 @run_programs(ptr %launch, ptr %workspace, i64 %first, i64 %last) {
+; A workspace for each program of %launch, one after the other, %stride bytes apart. Null: out of memory.
+define internal ptr @workspaces(ptr %launch, i64 %stride) {
+entry:
+  %fresh = alloca ptr
+  %total.at = getelementptr %Launch, ptr %launch, i32 0, i32 2
+  %total = load i64, ptr %total.at
+  %product = call { i64, i1 } @llvm.umul.with.overflow.i64(i64 %total, i64 %stride)
+  %size = extractvalue { i64, i1 } %product, 0
+  %too.large = extractvalue { i64, i1 } %product, 1
+  br i1 %too.large, label %out_of_memory, label %allocate
+allocate:
+  %failed = call i32 @posix_memalign(ptr %fresh, i64 64, i64 %size)
+  %ok = icmp eq i32 %failed, 0
+  br i1 %ok, label %done, label %out_of_memory
+done:
+  %first = load ptr, ptr %fresh
+  ret ptr %first
+out_of_memory:
+  ret ptr null
+}
+
+; Runs programs %first up to %last, to the end or to the first that traps.
+define internal i64 @run_programs(ptr %launch, ptr %workspace, i64 %first, i64 %last) {
 entry:
   %none = icmp eq ptr %workspace, null
   br i1 %none, label %out_of_memory, label %call
@@ -123,10 +166,20 @@ call:
   %scratch = getelementptr i8, ptr %workspace, i64 64
   %grid = getelementptr %Launch, ptr %launch, i32 0, i32 6
   %args = getelementptr %Launch, ptr %launch, i32 1
-  %code = call i32 %entry.point(ptr %args, ptr %scratch, ptr %grid, i64 %first, i64 %last)
-  ret i32 %code
+  %end = call { i32, i64 } %entry.point(ptr %args, ptr %scratch, ptr %grid, i64 %first, i64 %last)
+  %code32 = extractvalue { i32, i64 } %end, 0
+  %fine = icmp eq i32 %code32, 0
+  br i1 %fine, label %through, label %trapped
+through:
+  ret i64 0
+trapped:
+  %program = extractvalue { i32, i64 } %end, 1
+  %code = zext i32 %code32 to i64
+  %above = shl i64 %program, 20
+  %result = or i64 %above, %code
+  ret i64 %result
 out_of_memory:
-  ret i32 -1
+  ret i64 -1
 }
 
 ; Claims and runs chunks of %job until none is left. The first failure, in program order, is recorded in the job; after
@@ -136,7 +189,12 @@ entry:
   %launch = load ptr, ptr %job
   %chunk.at = getelementptr %Job, ptr %job, i32 0, i32 1
   %chunk = load i64, ptr %chunk.at
-  %next.at = getelementptr %Job, ptr %job, i32 0, i32 6
+  %own.at = getelementptr %Job, ptr %job, i32 0, i32 5
+  %own = load ptr, ptr %own.at
+  %has.own = icmp ne ptr %own, null
+  %stride.at = getelementptr %Job, ptr %job, i32 0, i32 6
+  %stride = load i64, ptr %stride.at
+  %next.at = getelementptr %Job, ptr %job, i32 0, i32 8
   %total.at = getelementptr %Launch, ptr %launch, i32 0, i32 2
   %total = load i64, ptr %total.at
   br label %claim
@@ -149,10 +207,13 @@ run:
   %end = add i64 %first, %chunk
   %partial = icmp ugt i64 %end, %total
   %last = select i1 %partial, i64 %total, i64 %end
-  %code = call i32 @run_programs(ptr %launch, ptr %workspace, i64 %first, i64 %last)
+  %distance = mul i64 %first, %stride
+  %its.own = getelementptr i8, ptr %own, i64 %distance
+  %place = select i1 %has.own, ptr %its.own, ptr %workspace
+  %result = call i64 @run_programs(ptr %launch, ptr %place, i64 %first, i64 %last)
   %claimed = sub i64 %last, %first
   %done1 = add i64 %done, %claimed
-  %ok = icmp eq i32 %code, 0
+  %ok = icmp eq i64 %result, 0
   br i1 %ok, label %claim, label %failed
 failed:
   store atomic i64 %total, ptr %next.at release, align 8
@@ -163,8 +224,8 @@ failed:
   br i1 %earlier, label %record, label %unlock
 record:
   store i64 %first, ptr %where.at
-  %code.at = getelementptr %Job, ptr %job, i32 0, i32 3
-  store i32 %code, ptr %code.at
+  %result.at = getelementptr %Job, ptr %job, i32 0, i32 3
+  store i64 %result, ptr %result.at
   br label %unlock
 unlock:
   %unlocked = call i32 @pthread_mutex_unlock(ptr @mutex)
@@ -234,7 +295,11 @@ join:
   %launch = load ptr, ptr %job
   %bytes.at = getelementptr %Launch, ptr %launch, i32 0, i32 1
   %bytes = load i64, ptr %bytes.at
-  %fitting = call ptr @fit(ptr %workspace, i64 %bytes)
+  %own.at = getelementptr %Job, ptr %job, i32 0, i32 5
+  %own = load ptr, ptr %own.at
+  %shared = icmp eq ptr %own, null
+  %needed = select i1 %shared, i64 %bytes, i64 0
+  %fitting = call ptr @fit(ptr %workspace, i64 %needed)
   %ran = call i64 @work(ptr %job, ptr %fitting)
   %lock1 = call i32 @pthread_mutex_lock(ptr @mutex)
   %b2 = load i64, ptr %busy.at
@@ -257,9 +322,9 @@ left:
   br label %look
 }
 
-; Runs the grid described by %launch. 0, the code of the lowest program that failed, or -1: no memory for a workspace.
+; Runs the grid described by %launch. 0, the result of the lowest program that failed, or -1: no memory for a workspace.
 ; -2 - n: a cooperative launch that got n threads only, its own included; nothing has run.
-define i32 @pool_run(ptr %launch) {
+define i64 @pool_run(ptr %launch) {
 entry:
   %job = alloca %Job, align 128
   %thread = alloca i64
@@ -273,14 +338,28 @@ entry:
   %cooperative.at = getelementptr %Launch, ptr %launch, i32 0, i32 5
   %cooperative32 = load i32, ptr %cooperative.at
   %cooperative = icmp ne i32 %cooperative32, 0
-  %taken = atomicrmw xchg ptr @spare, ptr null acq_rel, align 8
-  %workspace = call ptr @fit(ptr %taken, i64 %bytes)
   %few.threads = icmp slt i64 %threads, 2
   %few.programs = icmp ult i64 %total, 2
   %single = or i1 %few.threads, %few.programs
+  %several = xor i1 %single, true
+  %together = and i1 %cooperative, %several
+  %with.header = add i64 %bytes, 127
+  %stride = and i64 %with.header, -64
+  br i1 %together, label %provide, label %begin
+provide:
+  %provided = call ptr @workspaces(ptr %launch, i64 %stride)
+  %nothing = icmp eq ptr %provided, null
+  br i1 %nothing, label %out_of_memory, label %begin
+out_of_memory:
+  ret i64 -1
+begin:
+  %private = phi ptr [ null, %entry ], [ %provided, %provide ]
+  %needed = phi i64 [ %bytes, %entry ], [ 0, %provide ]
+  %taken = atomicrmw xchg ptr @spare, ptr null acq_rel, align 8
+  %workspace = call ptr @fit(ptr %taken, i64 %needed)
   br i1 %single, label %unshared, label %expect
 unshared:
-  %code.unshared = call i32 @run_programs(ptr %launch, ptr %workspace, i64 0, i64 %total)
+  %result.unshared = call i64 @run_programs(ptr %launch, ptr %workspace, i64 0, i64 %total)
   br label %finish
 expect:
   %pace.at.at = getelementptr %Launch, ptr %launch, i32 0, i32 3
@@ -316,7 +395,7 @@ leave:
 
 alone:
   %start.alone = call i64 @now()
-  %code.alone = call i32 @run_programs(ptr %launch, ptr %workspace, i64 0, i64 %total)
+  %result.alone = call i64 @run_programs(ptr %launch, ptr %workspace, i64 0, i64 %total)
   call void @note_pace(ptr %launch, i64 %start.alone, i64 %total)
   br label %finish
 
@@ -330,11 +409,15 @@ open:                                             ; the mutex is held and no job
   store i64 %chunk, ptr %chunk.at
   %failed.at = getelementptr %Job, ptr %job, i32 0, i32 2
   store i64 -1, ptr %failed.at
-  %code.at = getelementptr %Job, ptr %job, i32 0, i32 3
-  store i32 0, ptr %code.at
+  %result.at = getelementptr %Job, ptr %job, i32 0, i32 3
+  store i64 0, ptr %result.at
   %busy.at = getelementptr %Job, ptr %job, i32 0, i32 4
   store i64 0, ptr %busy.at
-  %next.at = getelementptr %Job, ptr %job, i32 0, i32 6
+  %private.at = getelementptr %Job, ptr %job, i32 0, i32 5
+  store ptr %private, ptr %private.at
+  %stride.at = getelementptr %Job, ptr %job, i32 0, i32 6
+  store i64 %stride, ptr %stride.at
+  %next.at = getelementptr %Job, ptr %job, i32 0, i32 8
   store i64 0, ptr %next.at
   %others = sub i64 %threads, 1
   %rest = sub i64 %total, 1
@@ -360,7 +443,8 @@ fewer.threads:                                    ; slower, still right, unless 
 withdraw:                                         ; nobody has joined: that takes the mutex
   store ptr null, ptr @job
   store i32 0, ptr @seats
-  %code.withdrawn = sub i32 -3, %have
+  %result32 = sub i32 -3, %have
+  %result.withdrawn = sext i32 %result32 to i64
   %passed.too = call i32 @pthread_cond_broadcast(ptr @work_done)
   %unlocked6 = call i32 @pthread_mutex_unlock(ptr @mutex)
   br label %finish
@@ -413,7 +497,7 @@ rest4:
   store i32 %p3, ptr @waiting
   br label %drain
 close:
-  %code.pool = load i32, ptr %code.at
+  %result.pool = load i64, ptr %result.at
   %queued = load i32, ptr @waiting
   %someone = icmp sgt i32 %queued, 0
   br i1 %someone, label %pass_on, label %unlock5
@@ -425,10 +509,11 @@ unlock5:
   br label %finish
 
 finish:
-  %code = phi i32 [ %code.unshared, %unshared ], [ %code.alone, %alone ], [ %code.pool, %unlock5 ], [ %code.withdrawn, %withdraw ]
+  %result = phi i64 [ %result.unshared, %unshared ], [ %result.alone, %alone ], [ %result.pool, %unlock5 ], [ %result.withdrawn, %withdraw ]
+  call void @free(ptr %private)
   %other = atomicrmw xchg ptr @spare, ptr %workspace acq_rel, align 8
   call void @free(ptr %other)
-  ret i32 %code
+  ret i64 %result
 }
 
 ; Forgets all workers: called in the child of a fork, where none of them exists. The workspace stays.

@@ -30,17 +30,20 @@ TOO_FEW_THREADS: Final = -2
 """Less the number of threads that there are (the calling one included), what it returns when there is not one for each
 program of a cooperative launch. Nothing has run then."""
 
+CODE_BITS: Final = 20
+"""The lower bits of what it returns where a program trapped: the trap's code. Above them is the program's number."""
+
 _SYMBOLS = ("pool_run", "pool_forget_workers", "pool_workers")
 _SPIN_HINT = {"x86_64": "pause", "aarch64": "yield"}
 
 
 @functools.cache
 def run_function() -> Callable[[bytes], int]:
-    """The function that runs a grid: takes the packed launch (layout: ``%Launch`` in ``pool.ll``), returns 0, the trap
-    code of the lowest program that failed, or a negative one as above. Releases the GIL; may be called from many
-    threads."""
+    """The function that runs a grid: takes the packed launch (layout: ``%Launch`` in ``pool.ll``), returns 0, the code
+    and number of the lowest program that trapped, or a negative number as above. Releases the GIL; may be called from
+    many threads."""
     # Without types of arguments, which ctypes would check at each call: bytes are passed as their address.
-    return ctypes.CFUNCTYPE(ctypes.c_int32)(_image().addresses["pool_run"])
+    return ctypes.CFUNCTYPE(ctypes.c_int64)(_image().addresses["pool_run"])
 
 
 def worker_count() -> int:

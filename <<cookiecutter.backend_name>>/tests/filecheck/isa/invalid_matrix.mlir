@@ -1,3 +1,4 @@
+// REQUIRES: matrix
 // RUN: <<cookiecutter.distribution_name>> opt %s --split-input-file --verify-diagnostics | filecheck %s
 
 // The matrix unit.

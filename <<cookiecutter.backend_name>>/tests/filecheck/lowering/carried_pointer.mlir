@@ -1,14 +1,15 @@
 // RUN: <<cookiecutter.distribution_name>> opt -p lower %s | filecheck %s
 
-// A tensor of pointers that a loop advances by a constant is carried as one address. Sums that a loop carries are in
-// the scratchpad.
+// A tensor of pointers that a loop advances by a constant is carried as one address; sums that a register holds, in one.
 
 // CHECK: <<cookiecutter.backend_name>>.kernel @carried([[X:%[a-z0-9]+]]: i64,
-// CHECK: scf.for {{.*}} iter_args([[AT:%[a-z0-9]+]] = [[X]]) -> (i64) : i32 {
+// CHECK: [[LAST:%[a-z0-9]+]], [[TOTAL:%[a-z0-9]+]] = scf.for {{.*}} iter_args([[AT:%[a-z0-9]+]] = [[X]], [[SUM:%[a-z0-9]+]] = {{%[a-z0-9]+}}) -> (i64, vector<16xf32>) : i32 {
 // CHECK: [[NEXT:%[a-z0-9]+]] = <<cookiecutter.backend_name>>.addi [[AT]], {{%[a-z0-9]+}} : i64
 // CHECK-NOT: gather
-// CHECK: <<cookiecutter.backend_name>>.load [[AT]] : vector<
-// CHECK: scf.yield [[NEXT]] : i64
+// CHECK: [[ONE:%[a-z0-9]+]] = <<cookiecutter.backend_name>>.load [[AT]] : vector<
+// CHECK: [[NEW:%[a-z0-9]+]] = <<cookiecutter.backend_name>>.addf [[SUM]], [[ONE]] : vector<16xf32>
+// CHECK: scf.yield [[NEXT]], [[NEW]] : i64, vector<16xf32>
+// CHECK: <<cookiecutter.backend_name>>.store [[TOTAL]],
 
 module {
   tt.func public @carried(%arg0: !tt.ptr<f32>, %arg1: !tt.ptr<f32>, %arg2: i32) attributes {noinline = false} {

@@ -1,3 +1,4 @@
+// REQUIRES: matrix
 // RUN: <<cookiecutter.distribution_name>> opt -p lower %s | filecheck %s
 
 // A product of tiles runs on the matrix unit, which reads both operands and the sums from the scratchpad: copies in,

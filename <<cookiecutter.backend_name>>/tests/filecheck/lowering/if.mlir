@@ -1,15 +1,15 @@
 // RUN: <<cookiecutter.distribution_name>> opt -p lower %s | filecheck %s
 
-// Both sides of a condition write a tensor that it gives to one place.
+// Both sides of a condition give a tensor, in a register.
 
 // CHECK: [[TEST:%[a-z0-9]+]] = <<cookiecutter.backend_name>>.cmpi sgt, {{%[a-z0-9]+}}, {{%[a-z0-9]+}} : i32 -> i1
-// CHECK: scf.if [[TEST]] {
-// CHECK: <<cookiecutter.backend_name>>.mulf
-// CHECK: <<cookiecutter.backend_name>>.store {{%[a-z0-9]+}}, [[PLACE:%[a-z0-9]+]] : vector
+// CHECK: [[RESULT:%[a-z0-9]+]] = scf.if [[TEST]] -> (vector<16xf32>) {
+// CHECK: [[THEN:%[a-z0-9]+]] = <<cookiecutter.backend_name>>.mulf
+// CHECK: scf.yield [[THEN]] : vector<16xf32>
 // CHECK: } else {
-// CHECK: <<cookiecutter.backend_name>>.addf
-// CHECK: <<cookiecutter.backend_name>>.store {{%[a-z0-9]+}}, [[PLACE]] : vector
-// CHECK: <<cookiecutter.backend_name>>.load [[PLACE]] : vector
+// CHECK: [[ELSE:%[a-z0-9]+]] = <<cookiecutter.backend_name>>.addf
+// CHECK: scf.yield [[ELSE]] : vector<16xf32>
+// CHECK: <<cookiecutter.backend_name>>.store [[RESULT]],
 
 module {
   tt.func public @iff(%arg0: !tt.ptr<f32>, %arg1: !tt.ptr<f32>, %arg2: i32) attributes {noinline = false} {

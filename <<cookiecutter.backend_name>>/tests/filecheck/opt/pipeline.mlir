@@ -10,7 +10,7 @@
 // CHECK: builtin.module {
 // UNKNOWN: there is no pass 'expnd-special'; a pass must be one of {{.*}}expand-special
 // STAGE: pass 'inliner' is of stage 'ttir', which does not work on xDSL modules
-// LLVM: define i32 @"k"(ptr noalias %args
+// LLVM: define { i32, i64 } @"k"(ptr noalias %args
 // LLVM: fence seq_cst
 <<cookiecutter.backend_name>>.kernel @k() attributes {scratch_bytes = 0 : i64, traps = []} {
   <<cookiecutter.backend_name>>.fence

@@ -58,11 +58,13 @@ from .memory import (
     AddPtrOp,
     AtomicCASOp,
     AtomicLoadOp,
+    AtomicOp,
     AtomicPollOp,
     AtomicRMWOp,
     AtomicStoreOp,
     LoadOp,
     StoreOp,
+    accessed_pointer,
 )
 from .reductions import HistogramOp, ReduceOp, ReduceReturnOp, ScanOp, ScanReturnOp
 from .shapes import (
@@ -149,6 +151,7 @@ __all__ = [
     "AssertOp",
     "AtomicCASOp",
     "AtomicLoadOp",
+    "AtomicOp",
     "AtomicPollOp",
     "AtomicRMWOp",
     "AtomicStoreOp",
@@ -216,6 +219,7 @@ __all__ = [
     "TensorDescType",
     "TransOp",
     "UnsplatOp",
+    "accessed_pointer",
     "constant_value",
     "element_type",
     "integer",

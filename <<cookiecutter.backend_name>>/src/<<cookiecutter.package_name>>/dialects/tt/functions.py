@@ -52,7 +52,7 @@ class FuncOp(IRDLOperation):
     @property
     def is_kernel(self) -> bool:
         """Whether the host can launch this function."""
-        return self.sym_visibility is not None and self.sym_visibility.data == "public"
+        return self.sym_visibility is None or self.sym_visibility.data == "public"
 
     @property
     def is_declaration(self) -> bool:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, UnitAttr
+from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
+    Operand,
     irdl_op_definition,
     operand_def,
     opt_operand_def,
@@ -112,22 +116,25 @@ class StoreOp(IRDLOperation, CacheHints):
         return integers(self.boundaryCheck)
 
 
-class _Atomic:
-    """Ordering and scope of an atomic operation."""
+class AtomicOp(IRDLOperation):
+    """What atomic operations have in common: ordering, scope, and the address, the first operand of each."""
+
+    if TYPE_CHECKING:  # a definition here would put it behind the others
+        ptr: Operand
+    sem = prop_def(IntegerAttr)
+    scope = prop_def(IntegerAttr)
 
     @property
     def semantic(self) -> MemSemantic:
-        assert isinstance(self, IRDLOperation)
-        return MemSemantic(integer(self.properties["sem"]))
+        return MemSemantic(integer(self.sem))
 
     @property
     def sync_scope(self) -> MemSyncScope:
-        assert isinstance(self, IRDLOperation)
-        return MemSyncScope(integer(self.properties["scope"]))
+        return MemSyncScope(integer(self.scope))
 
 
 @irdl_op_definition
-class AtomicRMWOp(IRDLOperation, _Atomic):
+class AtomicRMWOp(AtomicOp):
     """An atomic update of every unmasked element; gives the old values."""
 
     name = "tt.atomic_rmw"
@@ -135,8 +142,6 @@ class AtomicRMWOp(IRDLOperation, _Atomic):
     ptr = operand_def()
     val = operand_def()
     mask = opt_operand_def()
-    sem = prop_def(IntegerAttr)
-    scope = prop_def(IntegerAttr)
     result = result_def()
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
@@ -146,54 +151,51 @@ class AtomicRMWOp(IRDLOperation, _Atomic):
 
 
 @irdl_op_definition
-class AtomicCASOp(IRDLOperation, _Atomic):
+class AtomicCASOp(AtomicOp):
     """`val` stored where memory holds `cmp`; gives the old values. Compares bits, floats included."""
 
     name = "tt.atomic_cas"
     ptr = operand_def()
     cmp = operand_def()
     val = operand_def()
-    sem = prop_def(IntegerAttr)
-    scope = prop_def(IntegerAttr)
     result = result_def()
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
 
 @irdl_op_definition
-class AtomicLoadOp(IRDLOperation, _Atomic):
+class AtomicLoadOp(AtomicOp):
     """An atomic load (since Triton 3.9)."""
 
     name = "tt.atomic_load"
     ptr = operand_def()
     mask = opt_operand_def()
-    sem = prop_def(IntegerAttr)
-    scope = prop_def(IntegerAttr)
     result = result_def()
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
 
 @irdl_op_definition
-class AtomicStoreOp(IRDLOperation, _Atomic):
+class AtomicStoreOp(AtomicOp):
     """An atomic store (since Triton 3.9)."""
 
     name = "tt.atomic_store"
     ptr = operand_def()
     val = operand_def()
     mask = opt_operand_def()
-    sem = prop_def(IntegerAttr)
-    scope = prop_def(IntegerAttr)
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
 
 @irdl_op_definition
-class AtomicPollOp(IRDLOperation, _Atomic):
+class AtomicPollOp(AtomicOp):
     """Waits until memory holds `expected` (since Triton 3.9); false where `timeout_ns` passed first."""
 
     name = "tt.atomic_poll"
     ptr = operand_def()
     expected = operand_def()
     timeout_ns = opt_operand_def()
-    sem = prop_def(IntegerAttr)
-    scope = prop_def(IntegerAttr)
     result = result_def()
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+
+
+def accessed_pointer(op: Operation | None) -> SSAValue | None:
+    """The pointer operand of a load, a store or an atomic operation; None for anything else."""
+    return op.ptr if isinstance(op, LoadOp | StoreOp | AtomicOp) else None

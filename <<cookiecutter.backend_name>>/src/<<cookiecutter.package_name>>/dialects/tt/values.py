@@ -1,4 +1,4 @@
-"""Attributes, types and optional operands as plain Python values."""
+"""Attributes and types as plain Python values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     i1,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute
 
 
 def integer(attr: Attribute) -> int:
@@ -35,18 +35,6 @@ def integers(attr: Attribute | None) -> tuple[int, ...]:
     if not isinstance(attr, DenseArrayBase):
         raise TypeError(f"{attr} is not an array of integers")
     return tuple(int(v) for v in attr.get_values())
-
-
-def int_property(op: Operation, name: str) -> int:
-    """The value of an operation's integer property."""
-    return integer(op.properties[name])
-
-
-def optional_operands(op: Operation, count: int) -> list[SSAValue | None]:
-    """The first operands of an operation with optional ones, by its ``operandSegmentSizes``."""
-    sizes = integers(op.properties["operandSegmentSizes"])
-    operands = iter(op.operands)
-    return [next(operands) if size else None for size in sizes[:count]]
 
 
 def shape(type_: Attribute) -> tuple[int, ...]:

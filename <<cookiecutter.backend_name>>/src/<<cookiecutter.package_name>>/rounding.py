@@ -1,5 +1,8 @@
-"""Numbers as bfloat16, rounded once, to nearest even. (By way of f32 without care, some would be rounded twice: 1 +
-2^-8 + 2^-40 becomes the tie 1 + 2^-8, and that 1.)"""
+"""Numbers of Python and NumPy in the formats of registers, rounded once, to nearest even; too large ones are infinity.
+
+Python has no bfloat16. By way of f32 without care, some numbers would be rounded twice: 1 + 2^-8 + 2^-40 becomes the
+tie 1 + 2^-8, and that 1.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +13,29 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_SINGLE: Final = struct.Struct("<f")
-_WORD: Final = struct.Struct("<I")
+SINGLE: Final = "<f"
+"""`struct`'s name of f32; half is ``<e``, double ``<d``."""
+
+
+def packed(form: str, number: float) -> bytes:
+    """A Python number, which may be an int of any size, in one of `struct`'s floating-point formats."""
+    try:
+        return struct.pack(form, number)
+    except (OverflowError, struct.error):  # the latter for an int that no double holds
+        if not isinstance(number, int | float):
+            raise
+        return struct.pack(form, float("inf") if number > 0 else float("-inf"))
+
+
+def rounded(form: str, number: float) -> float:
+    """What a number is in one of `struct`'s floating-point formats."""
+    return float(struct.unpack(form, packed(form, number))[0])
 
 
 def bfloat16_bits(number: float) -> int:
     """The bits of a Python number, which may be an int of any size."""
-    try:
-        packed = _SINGLE.pack(number)
-    except (OverflowError, struct.error):  # the latter for an int that no double holds
-        if not isinstance(number, int | float):
-            raise
-        packed = _SINGLE.pack(float("inf") if number > 0 else float("-inf"))
-    (single,), (bits,) = _SINGLE.unpack(packed), _WORD.unpack(packed)
+    data = packed(SINGLE, number)
+    (single,), bits = struct.unpack(SINGLE, data), int.from_bytes(data, "little")
     if number != number:
         return int(bits >> 16 | 0x40)
     if single != number:

@@ -1,4 +1,4 @@
-"""The digest of our sources is remembered between processes, and never stale."""
+"""What files say (our sources, entry points) is remembered between processes, and never stale."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from <<cookiecutter.package_name>> import extensions
+from <<cookiecutter.package_name>> import extensions, file_memory
 from <<cookiecutter.package_name>>.backend import fingerprint
-from <<cookiecutter.package_name>>.backend.fingerprint import digest_below
+from <<cookiecutter.package_name>>.file_memory import digest_below
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="nothing is remembered on this system")
 
@@ -32,21 +32,21 @@ def sources(tmp_path: Path) -> Path:
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Names of the sources that were read."""
     seen: list[str] = []
-    read = extensions.read
+    read = file_memory.read
 
     def noted(path: str) -> bytes:
         if path.endswith(".py"):
             seen.append(Path(path).name)
         return read(path)
 
-    monkeypatch.setattr(extensions, "read", noted)
+    monkeypatch.setattr(file_memory, "read", noted)
     return seen
 
 
 @pytest.fixture
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if files were never too young."""
-    monkeypatch.setattr(fingerprint, "SETTLED", -(10**12))
+    monkeypatch.setattr(file_memory, "SETTLED", -(10**12))
 
 
 @pytest.mark.usefixtures("settled")
@@ -116,10 +116,10 @@ def test_whole_seconds_are_not_remembered(
         def stat(self) -> Any:
             return SimpleNamespace(st_ctime_ns=1_700_000_000 * 10**9)
 
-    def entries(root: str, **_: Any) -> Iterator[tuple[str, Any]]:
+    def entries(root: str, without: frozenset[str]) -> Iterator[tuple[str, Any]]:
         yield "/a.py", Entry()
 
-    monkeypatch.setattr(fingerprint, "python_files", entries)
+    monkeypatch.setattr(file_memory, "python_files", entries)
     memory = tmp_path / "cache"
     assert digest_below(str(sources), str(memory)) == digest_below(str(sources), None)
     assert not memory.exists()
@@ -129,11 +129,12 @@ def test_whole_seconds_are_not_remembered(
 def test_damaged_memory(sources: Path, tmp_path: Path) -> None:
     memory = tmp_path / "cache"
     expected = digest_below(str(sources), str(memory))
-    (file,) = memory.rglob("sources.sha256")
+    (file,) = memory.rglob("answer.txt")
+    whole = file.read_text()
     for content in ("", expected[:10]):
         file.write_text(content)
         assert digest_below(str(sources), str(memory)) == expected
-        assert file.read_text() == expected, "mended"
+        assert file.read_text() == whole, "mended"
 
 
 @pytest.mark.usefixtures("settled")
@@ -203,3 +204,76 @@ def test_what_the_compiler_is_made_of_is_asked_for(monkeypatch: pytest.MonkeyPat
 
 def test_packages_that_are_not_there() -> None:
     assert fingerprint.edited_sources("no_such_package_anywhere") == ""
+
+
+# --- entry points -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder on the path with two installed distributions, of which one has entry points, of no extension."""
+    folder = tmp_path / "site"
+    for name in ("one", "two"):
+        (folder / f"{name}-1.dist-info").mkdir(parents=True)
+        (folder / f"{name}-1.dist-info" / "METADATA").write_text(f"Name: {name}\nVersion: 1\n")
+    (folder / "two-1.dist-info" / "entry_points.txt").write_text("[console_scripts]\ntwo = two:main\n")
+    monkeypatch.syspath_prepend(str(folder))
+    extensions.installed_distributions.cache_clear()
+    yield folder
+    extensions.installed_distributions.cache_clear()
+
+
+def offers(memory: Path) -> bool:
+    extensions.installed_distributions.cache_clear()
+    return extensions.anybody_offers("made_up.group", str(memory))
+
+
+@pytest.mark.usefixtures("settled")
+def test_entry_points_are_read_once(site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+    read = extensions.read
+    monkeypatch.setattr(extensions, "read", lambda path: seen.append(path) or read(path))
+    assert not offers(tmp_path / "cache")
+    assert str(site / "two-1.dist-info" / "entry_points.txt") in seen
+    seen.clear()
+    assert not offers(tmp_path / "cache") and not seen
+
+
+def in_the_file(site: Path) -> None:
+    """Of the same size, time and inode: the time of the last change is the only thing that tells."""
+    file = site / "two-1.dist-info" / "entry_points.txt"
+    before = file.stat()
+    file.write_text("[made_up.group]".ljust(before.st_size))
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert file.stat().st_size == before.st_size
+
+
+def in_a_new_file(site: Path) -> None:
+    (site / "one-1.dist-info" / "entry_points.txt").write_text("[made_up.group]\nfirst = one\n")
+
+
+def in_a_new_distribution(site: Path) -> None:
+    (site / "three-1.dist-info").mkdir()
+    (site / "three-1.dist-info" / "entry_points.txt").write_text("[made_up.group]\nthird = three\n")
+
+
+@pytest.mark.usefixtures("settled")
+@pytest.mark.parametrize("install", [in_the_file, in_a_new_file, in_a_new_distribution])
+def test_no_extension_goes_unseen(install: Any, site: Path, tmp_path: Path) -> None:
+    assert not offers(tmp_path / "cache")
+    time.sleep(0.02)  # a step of the clock: younger files are not remembered, but by the fixture
+    install(site)
+    assert offers(tmp_path / "cache")
+
+
+def test_young_entry_points_are_not_remembered(site: Path, tmp_path: Path) -> None:
+    assert not offers(tmp_path / "cache")
+    assert not (tmp_path / "cache").exists()
+
+
+@pytest.mark.usefixtures("settled")
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root reads every file")
+def test_entry_points_that_cannot_be_read_may_offer(site: Path, tmp_path: Path) -> None:
+    """Another user, with the same cache folder, may be able to read them."""
+    (site / "two-1.dist-info" / "entry_points.txt").chmod(0)
+    assert offers(tmp_path / "cache")

@@ -1,4 +1,4 @@
-"""Rounding to bfloat16 happens once, wherever a number comes from: an argument, a constant, an array."""
+"""Numbers are rounded once, wherever they come from: an argument, a constant, an array. Mostly: to bfloat16."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from xdsl.dialects.builtin import FloatAttr, VectorType, bf16, f64
 
 from <<cookiecutter.package_name>>.assembler.linearize import number_bits
 from <<cookiecutter.package_name>>.assembler.program import type_of
-from <<cookiecutter.package_name>>.bfloat16 import bfloat16_array, bfloat16_bits
 from <<cookiecutter.package_name>>.codegen.registers import float_literal, register_type
+from <<cookiecutter.package_name>>.rounding import bfloat16_array, bfloat16_bits, rounded
 from <<cookiecutter.package_name>>.runtime.array import DeviceArray
 from <<cookiecutter.package_name>>.runtime.dtypes import dtype_of
 
@@ -96,6 +96,14 @@ def test_nan_stays_nan(nan: float) -> None:
         int(bfloat16_array(np.array(nan, np.float32))),
     ):
         assert bits & 0x7F80 == 0x7F80 and bits & 0x7F
+
+
+@pytest.mark.parametrize("form", ["<e", "<f", "<d"])
+def test_too_large_numbers_are_infinity(form: str) -> None:
+    for number in (10**400, -(10**400), math.inf, -math.inf):
+        assert rounded(form, number) == math.copysign(math.inf, 1 if number > 0 else -1)
+    assert rounded("<e", 65519.0) == 65504.0 and rounded("<e", 65520) == math.inf
+    assert math.isnan(rounded(form, math.nan))
 
 
 DOUBLY: float = 1 + 2**-8 + 2**-40
