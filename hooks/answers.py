@@ -282,7 +282,7 @@ def check_given_names(arguments: list[str]) -> None:
 
 
 def check_folder(answer: str) -> None:
-    """Refuse a name whose folder is there already, where cookiecutter would: it notices after the last question.
+    """Refuse a name whose folder is there already, as cookiecutter would after the last question.
 
     Only a running command knows where the folder will be: not a hook, which is a process of its own.
     """
@@ -292,8 +292,8 @@ def check_folder(answer: str) -> None:
     folder = Path(command.params["output_dir"]) / answer
     if folder.exists():
         reason = (
-            f"is the name of the folder to be made, but {ascii(str(folder))[1:-1]} is there already: please choose "
-            "another name, or another place with --output-dir"
+            f"is the name of the folder to be made, but {ascii(str(folder))[1:-1]} is there already: "
+            "please choose another name, or another place with --output-dir"
         )
         raise Refused("backend_name", answer, reason)
 
