@@ -21,6 +21,7 @@ import unicodedata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
 from cookiecutter.exceptions import FailedHookException
 from jinja2.ext import Extension
 
@@ -280,6 +281,23 @@ def check_given_names(arguments: list[str]) -> None:
             raise Refused(name, value, f"answers no question of this template{hint}")
 
 
+def check_folder(answer: str) -> None:
+    """Refuse a name whose folder is there already, as cookiecutter would after the last question.
+
+    Only a running command knows where the folder will be: not a hook, which is a process of its own.
+    """
+    command = click.get_current_context(silent=True)
+    if command is None or "output_dir" not in command.params or command.params.get("overwrite_if_exists"):
+        return
+    folder = Path(command.params["output_dir"]) / answer
+    if folder.exists():
+        reason = (
+            f"is the name of the folder to be made, but {ascii(str(folder))[1:-1]} is there already: "
+            "please choose another name, or another place with --output-dir"
+        )
+        raise Refused("backend_name", answer, reason)
+
+
 def repaired(answer: str) -> str:
     """Undo what Python does to non-ASCII input under a C locale, where bytes become lone surrogates."""
     try:
@@ -344,6 +362,8 @@ def accept(answers: MutableMapping[str, Any], question: str) -> str:
             check_backend_of(answers["vendor_name"])
         CHECKS[question](question, answer)
         answers[question] = answer
+        if question == "backend_name":
+            check_folder(answer)
         if question == "scratchpad_kib":  # asked after matrix_tile
             check_scratchpad_fits(answers)
     except Refused as refusal:

@@ -318,6 +318,21 @@ def test_refused_as_soon_as_it_is_typed(tmp_path: Path) -> None:
     assert tree(tmp_path / "output") == []
 
 
+def test_a_folder_that_is_there_is_noticed_as_soon_as_its_name_is_typed(tmp_path: Path) -> None:
+    """Cookiecutter itself looks after the last question, and then all answers are lost."""
+    output = tmp_path / "output"
+    (output / "chips").mkdir(parents=True)
+    failed = cookiecutter(output, arguments=(), stdin="Chips Ltd\nchips\n")
+    assert failed.returncode == 1 and "[3/14]" not in failed.stdout
+    assert 'backend_name "chips" is the name of the folder to be made, but ' in failed.stdout
+    assert failed.stdout.rstrip().splitlines()[-1].strip().startswith("cookiecutter --no-input ")
+    assert "'vendor_name=Chips Ltd'" in failed.stdout and tree(output) == ["chips"]
+    scripted = cookiecutter(output, {"backend_name": "chips"})
+    assert scripted.returncode == 1 and "is there already" in scripted.stdout + scripted.stderr
+    again = cookiecutter(output, {"backend_name": "chips"}, arguments=("--no-input", "--overwrite-if-exists"))
+    assert again.returncode == 0, again.stdout + again.stderr
+
+
 def test_every_question_has_a_text_and_pressing_return_accepts_the_default(tmp_path: Path) -> None:
     settings = json.loads((REPOSITORY / "cookiecutter.json").read_text(encoding="utf-8"))
     questions = [name for name in settings if not name.startswith("_")]

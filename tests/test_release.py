@@ -103,7 +103,9 @@ def test_addresses_in_pages_are_released_only_where_they_lead_somewhere(tmp_path
     security.unlink()
     assert checked(package, "v0.1.0") == (0, "")
     contributing = package / "CONTRIBUTING.md"
-    contributing.write_text(contributing.read_text() + "Ask at <https://forge.example.com/x>, or ask@example.org.\n")
+    contributing.write_text(
+        contributing.read_text() + "Ask at <https://forge.example.com/x>, or ask@example.org.\n"
+    )
     status, text = checked(package, "v0.1.0")
     assert status == 1 and "CONTRIBUTING.md still has the placeholder https://forge.example.com" in text
     assert "and 1 more like it" in text
