@@ -72,7 +72,7 @@ def place_at(line: int) -> Location:
 def test_numbers_are_unique_and_complete() -> None:
     assert len(set(NUMBERS.values())) == len(NUMBERS)
     assert all(0 < number < 256 for number in NUMBERS.values())
-    assert set(CLASSES) <= set(NUMBERS), "an instruction without a number: give it the one after the largest"
+    assert set(CLASSES) <= set(NUMBERS), "an instruction without a number: give it one in OWN_NUMBERS"
     for name, number in NUMBERS.items():
         assert form_numbered(number) is form_of(name)
 

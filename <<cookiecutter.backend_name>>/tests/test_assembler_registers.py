@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 from isa_kernels import parse_kernel
 from triton.runtime.errors import OutOfResources
 
-from <<cookiecutter.package_name>>.assembler import linearize, registers
+from <<cookiecutter.package_name>>.assembler import errors, linearize, registers
 from <<cookiecutter.package_name>>.assembler.errors import OutOfRegisters
 from <<cookiecutter.package_name>>.assembler.linearize import linearize_module, parallel_moves
 from <<cookiecutter.package_name>>.assembler.program import Program, Register, RegisterFile, Type
@@ -147,3 +149,14 @@ def test_groups_are_aligned() -> None:
     for instruction in allocated.instructions():
         for register in (*instruction.results, *instruction.operands):
             assert register.number % register.type.registers == 0
+
+
+def test_the_advice_where_registers_run_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Smaller blocks do not help where one instruction on groups of registers needs more than there are."""
+    monkeypatch.setattr(errors, "REGISTER_GROUP", 8)
+    text = str(OutOfRegisters(24, 16, "vector registers", "k.py:3"))
+    assert "24 needed, 16 available" in text and "REGISTER_GROUP = 8" in text and text.endswith("at k.py:3")
+    assert str(pickle.loads(pickle.dumps(OutOfRegisters(24, 16, "vector registers")))).count("REGISTER_GROUP") == 2
+    monkeypatch.setattr(errors, "REGISTER_GROUP", 1)
+    for name in ("vector registers", "scalar registers"):
+        assert str(OutOfRegisters(24, 16, name)).endswith("Smaller blocks need fewer")

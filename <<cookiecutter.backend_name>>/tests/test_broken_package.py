@@ -275,3 +275,9 @@ def test_other_commands_are_named_with_it(broken: Broken) -> None:
     done = broken.run("-m", f"{PACKAGE_NAME}.cli.main", "doctor")
     assert "can be used here" in done.stdout
     assert DISTRIBUTION_NAME in done.stdout
+
+
+def test_a_misspelt_number_of_the_machine(broken: Broken) -> None:
+    broken.replace("target.py", "\nREGISTER_GROUP: ", "\nREGISTER_GROUPS: ")
+    whats = [finding["what"] for finding in broken.doctor()]
+    assert any("did you mean REGISTER_GROUP? No kernel is compiled" in what for what in whats), whats

@@ -9,23 +9,24 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import triton
 import triton.language as tl
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import FloatAttr, f32
 from xdsl.ir import Block
 from xdsl.irdl import irdl_op_definition
 
 from <<cookiecutter.package_name>>.assembler import opcodes
 from <<cookiecutter.package_name>>.codegen import llvm
 from <<cookiecutter.package_name>>.codegen.emission import EMITTERS, emits
-from <<cookiecutter.package_name>>.dialects.isa import INSTRUCTIONS, alu
-from <<cookiecutter.package_name>>.dialects.isa.base import Unit, mnemonic
+from <<cookiecutter.package_name>>.dialects import isa
+from <<cookiecutter.package_name>>.dialects.isa import INSTRUCTIONS, alu, lanes
+from <<cookiecutter.package_name>>.dialects.isa.base import Unit, format_of, mnemonic
 from <<cookiecutter.package_name>>.dialects.isa.checks import FLOATS, expect_elements
 from <<cookiecutter.package_name>>.dialects.isa.control import Kernel
-from <<cookiecutter.package_name>>.dialects.isa.definitions import belongs_in, check_instructions
+from <<cookiecutter.package_name>>.dialects.isa.definitions import MODULES, belongs_in, check_instructions
 from <<cookiecutter.package_name>>.dialects.locations import lines_between
 from <<cookiecutter.package_name>>.emulator import core, emulated
 from <<cookiecutter.package_name>>.emulator.steps import STEPS
@@ -41,7 +42,7 @@ from <<cookiecutter.package_name>>.target_rules import UNITS
 
 
 OWN = {name: number for name, number in opcodes.NUMBERS.items() if number < opcodes.FIRST_FOREIGN}
-FREE = max(OWN.values()) + 1
+FREE = max(number for number in OWN.values() if number < opcodes.FIRST_OWN) + 1
 
 
 def test_the_table_is_sound() -> None:
@@ -67,6 +68,29 @@ def test_wrong_numbers(name: str, number: Any, words: str) -> None:
     with pytest.raises(DefinitionError, match=words) as refused:
         opcodes.check_numbers({**OWN, name: number})
     assert "assembler/opcodes.py" in str(refused.value)
+
+
+def test_the_template_leaves_the_owner_s_numbers_alone() -> None:
+    """A newer template adds instructions; it must not take the number of one of yours, which goes into OWN_NUMBERS."""
+    theirs = {name: number for name, number in OWN.items() if name not in opcodes.OWN_NUMBERS}
+    assert max(theirs.values()) < opcodes.FIRST_OWN < opcodes.FIRST_FOREIGN
+
+
+@pytest.mark.parametrize("number", [131, 159, 192, "160", None])
+def test_own_numbers_are_of_the_owner_s_range(number: Any) -> None:
+    with pytest.raises(DefinitionError, match="'ours' in OWN_NUMBERS .* must be one from 160 to 191, not"):
+        opcodes.check_own_numbers({"ours": number})
+    opcodes.check_own_numbers({"ours": 160, "others": 191})
+
+
+def test_the_files_of_the_instruction_set_are_known() -> None:
+    """Those that `MODULES` does not name are the owner's: each of them has an instruction."""
+    folder = Path(isa.__file__).parent
+    assert {file.stem for file in folder.glob("*.py")} - {"__init__"} == {*MODULES, *isa.OWN_FAMILIES}
+    for name in isa.OWN_FAMILIES:
+        assert any(cls.__module__ == f"{isa.__name__}.{name}" for cls in INSTRUCTIONS), (
+            f"{name}.py has no instruction: put a file that only helps others into MODULES in definitions.py"
+        )
 
 
 # --- classes ----------------------------------------------------------------------------------------------------------
@@ -216,9 +240,9 @@ def fresh(fresh_cache: Any) -> Iterator[None]:
     lengths.device_caches.clear()
 
 
-def refused(device: AbstractContextManager[object]) -> UnsupportedOperation:
+def refused(device: AbstractContextManager[object], kind: type[Any] = UnsupportedOperation) -> Any:
     x = DeviceArray.zeros(32)
-    with device, pytest.raises(UnsupportedOperation) as caught:
+    with device, pytest.raises(kind) as caught:
         lengths[(1,)](x, x, 32, BLOCK=32)
     return caught.value
 
@@ -254,7 +278,7 @@ def test_no_number(fresh: None, monkeypatch: pytest.MonkeyPatch) -> None:
     error = refused(emulated())
     check_lines(error)
     assert f"{BACKEND_NAME}.mulf has no number" in error.message
-    assert error.add_support_in.startswith("assembler/opcodes.py, in NUMBERS")
+    assert error.add_support_in.startswith("assembler/opcodes.py, in OWN_NUMBERS")
 
 
 def test_no_step(fresh: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -264,6 +288,61 @@ def test_no_step(fresh: None, monkeypatch: pytest.MonkeyPatch) -> None:
     check_lines(error)
     assert f"the emulator does not know {BACKEND_NAME}.mulf" in error.message
     assert error.add_support_in == 'emulator/alu.py, with a function under @executes("mulf")'
+
+
+def test_an_emitter_that_sets_no_result(fresh: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    def forgetful(e: Any, op: Any) -> None:
+        e.let(f"fmul {e.typed(op.lhs)}, {e.ref(op.rhs)}")
+
+    assert llvm.emit_module, "the import fills the table"
+    monkeypatch.setitem(EMITTERS, alu.MulF, forgetful)
+    message = refused(nullcontext(), CompileError).message
+    assert f"is used before it is written: it is a result of {BACKEND_NAME}.mulf. Either the function" in message
+    assert "forgetful, which emits that, calls neither e.result nor e.bind" in message
+
+
+def test_an_emitter_that_fails(fresh: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    def hasty(e: Any, op: Any) -> None:
+        e.result(op, op.operands[7])
+
+    assert llvm.emit_module, "the import fills the table"
+    monkeypatch.setitem(EMITTERS, alu.MulF, hasty)
+    error = refused(nullcontext(), CompileError)
+    check_lines(error)
+    assert f"hasty, which emits {BACKEND_NAME}.mulf, failed: IndexError: " in error.message
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["maker", "step"])
+def test_a_step_that_fails(fresh: None, monkeypatch: pytest.MonkeyPatch, late: bool) -> None:
+    def wrong(machine: Any, instruction: Any) -> Any:
+        def step() -> None:
+            raise TypeError("a mistake")
+
+        return step if late else step()
+
+    assert core.FAMILIES, "the import fills the table"
+    monkeypatch.setitem(STEPS, "mulf", wrong)
+    text = str(refused(emulated(), BackendError))
+    assert re.search(r"mulf: .*wrong, which executes it, failed: TypeError", text) and "a mistake" in text
+    assert f"{Path(__file__).name}:" in text
+
+
+def test_an_assembly_format_with_a_mistake() -> None:
+    @irdl_op_definition
+    class Misspelt(alu.FloatBinary):
+        name = mnemonic("misspelt")
+        ASSEMBLY: ClassVar[str] = "$lhs `,` $rsh attr-dict `:` type($result)"
+
+    with pytest.raises(DefinitionError, match=rf"ASSEMBLY of {BACKEND_NAME}\.misspelt, .*class .*Misspelt, .*\.py:"):
+        format_of(Misspelt)
+
+
+def test_an_instruction_with_too_few_operands() -> None:
+    """As a pass may build it: it cannot be printed, and the error says which it is and how to find the pass."""
+    zero = lanes.Const.create(properties={"value": FloatAttr(0.0, f32)}, result_types=[f32])
+    half = alu.MulF.create(operands=[zero.results[0]], result_types=[f32])
+    with pytest.raises(CompileError, match=rf"{BACKEND_NAME}\.mulf has not the operands.*_VERIFY_PASSES=1"):
+        str(half)
 
 
 def test_where_support_belongs() -> None:

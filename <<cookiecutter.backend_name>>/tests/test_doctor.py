@@ -320,6 +320,16 @@ def test_own_entry_point_is_missing(env):
     assert env.doctor().failures == ["entry-point.missing"]
 
 
+def test_the_backend_was_renamed_in_one_of_two_places(env):
+    """`target.py` has the new name. Installing again is no help while pyproject.toml has the old one."""
+    (entry_points,) = env.site.glob(f"{DISTRIBUTION_NAME.replace('-', '_')}-*/entry_points.txt")
+    text = entry_points.read_text()
+    entry_points.write_text(text.replace(f"{BACKEND_NAME} = {OWN_PACKAGE}", f"oldname = {OWN_PACKAGE}"))
+    finding = env.doctor()["entry-point.renamed"]
+    assert f"is {BACKEND_NAME!r}, but the installed entry point" in finding["what"]
+    assert f'pyproject.toml, [project.entry-points."triton.backends"] must say {BACKEND_NAME} = ' in finding["do"]
+
+
 def test_metadata_is_damaged(env):
     for folder in env.site.glob("numpy-*.dist-info"):
         (folder / "METADATA").unlink()
@@ -573,6 +583,15 @@ def test_our_object_files_are_not_called_cut_off(tmp_path):
 
 
 # Environment variables, processor
+
+
+def test_a_device_that_there_is_not(env):
+    variable = f"{ENV_PREFIX}_DEVICE"
+    assert env.doctor(**{variable: "emulator"}).failures == []
+    diagnosis = env.doctor(**{variable: "emulater"})
+    assert diagnosis.failures == ["environment.device"]
+    assert "there are reference, emulator" in diagnosis["environment.device"]["what"]
+    assert diagnosis["environment.device"]["command"] == f"export {variable}=emulator"
 
 
 def test_our_environment_variables(env):

@@ -207,9 +207,23 @@ def test_narrow_floats_widen_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_instruction_has_a_step() -> None:
     """And every unit a latency."""
     from <<cookiecutter.package_name>>.assembler.opcodes import NUMBERS
-    from <<cookiecutter.package_name>>.dialects.isa.base import Unit
 
     assert set(NUMBERS) - set(STEPS) - JUMPS == set()
+
+
+def test_an_instruction_says_how_many_operations_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its class, so that the profile counts those of an owner's instructions, too."""
+    from <<cookiecutter.package_name>>.assembler.program import Instruction, Register, Type
+    from <<cookiecutter.package_name>>.dialects.isa import alu
+    from <<cookiecutter.package_name>>.emulator.cycles import operations
+
+    x = Register(0, Type("f32", 16))
+    counted = {"addf": 16, "sqrt": 16, "fma": 32, "select": 0, "addi": 0, "spill": 0}
+    for name, count in counted.items():
+        assert operations(Instruction(name, (x,), (x, x))) == count, name
+    monkeypatch.setattr(alu.Select, "FLOPS", 3)
+    assert operations(Instruction("select", (x,), (x, x, x))) == 48
+    assert operations(Instruction("select", (), (x,))) == 48
     assert set(LATENCIES) == {unit.value for unit in Unit}
 
 

@@ -2,7 +2,8 @@
 
 A small part of LLVM's lit: a line is a pipe of this package's command, ``not`` before it, and ``filecheck``; ``%s`` is
 the file, ``2>&1`` joins errors to the output. All of it happens in this process, which takes milliseconds a line.
-Checks can use the numbers of the target as ``[[LANES]]``, ``[[TILE_M]]``, ``[[TILE_N]]``, ``[[TILE_K]]``.
+Checks can use the numbers of the target as ``[[LANES]]``, ``[[TILE_M]]``, ``[[TILE_N]]``, ``[[TILE_K]]``, and
+``[[PART_M]]`` and so on for the tile of a product of 64 by 64 by 64, which may be smaller than the unit's.
 A line ``REQUIRES: no-exp, f64, matrix`` skips the file on a machine that has the special function exp, no f64, or no
 matrix unit.
 """
@@ -39,9 +40,9 @@ FEATURES = (
     | ({"matrix"} if MATRIX_TILE is not None else set[str]())
 )
 """What the machine has and lacks of `target.py`; ``matrix`` is the matrix unit."""
-NUMBERS = dict(
-    zip(("LANES", "TILE_M", "TILE_N", "TILE_K"), map(str, (VECTOR_LANES, *tile_of("f32"))), strict=True)
-)
+NUMBERS = {"LANES": str(VECTOR_LANES)}
+for letter, side in zip("MNK", tile_of("f32"), strict=True):
+    NUMBERS[f"TILE_{letter}"], NUMBERS[f"PART_{letter}"] = str(side), str(min(side or 64, 64))
 
 
 def run_command(words: list[str], text: str) -> str:

@@ -268,10 +268,58 @@ def test_instruction(name: str) -> None:
     for first in range(0, len(found), AT_ONCE):
         kernel = Kernel(cls, found[first : first + AT_ONCE])
         expected, actual = kernel.run(IsaKernel), kernel.run(EmulatedKernel)
-        for (_, ty), right, got in zip(kernel.outputs, expected, actual, strict=True):
+        for (output, ty), right, got in zip(kernel.outputs, expected, actual, strict=True):
             nan = NANS.get(ty.element, np.zeros_like)
-            right, got = (np.where(nan(bits), 0, bits) + nan(bits) for bits in (right, got))
-            np.testing.assert_array_equal(got, right, f"{cls.name} -> {ty}")
+            plain, ours = (np.where(nan(bits), 0, bits) + nan(bits) for bits in (right, got))
+            wrong = np.flatnonzero(plain != ours)
+            if len(wrong):
+                use = found[first + int(output.removeprefix("out").partition("_")[0])]
+                pytest.fail(complaint(cls, use, kernel.inputs, wrong, right, got, ty))
+
+
+def complaint(
+    cls: type[Operation],
+    use: Use,
+    inputs: dict[str, np.ndarray],
+    wrong: np.ndarray,
+    right: np.ndarray,
+    got: np.ndarray,
+    ty: Type,
+) -> str:
+    """What both devices make of the first operands on which they differ."""
+    types = ", ".join(map(spelled, use.operands))
+    lines = [f"{cls.name} ({types}) -> {spelled(ty)} {use.properties or ''}: {len(wrong)} of {len(right)} lanes differ"]
+    for lane in map(int, wrong[:5]):
+        operands = [
+            shown(inputs[f"in{at}_{kind.element}_{kind.lanes}"], kind, lane, ty)
+            for at, kind in enumerate(use.operands)
+        ]
+        one = shown(right, ty, lane, ty)
+        other = shown(got, ty, lane, ty)
+        lines.append(f"  operands {', '.join(operands)}: {one} on the reference device, {other} on the emulator")
+    return "\n".join(lines)
+
+
+def shown(values: np.ndarray, kind: Type, lane: int, result: Type) -> str:
+    """The value in a register at a result's lane, with its bits; the whole register where lanes do not correspond."""
+    program, at = divmod(lane, result.lanes)
+    own = values[program * kind.lanes : (program + 1) * kind.lanes]
+    bits = own[at : at + 1] if kind.lanes == result.lanes else own
+    floats = {"f16": np.float16, "f32": np.float32, "f64": np.float64}.get(kind.element)
+    numbers = bits if floats is None else bits.view(floats)
+    text = ", ".join(f"{number!s} (0x{int(raw):x})" for number, raw in zip(numbers, bits, strict=True))
+    return text if len(bits) == 1 else f"[{text}]"
+
+
+def test_a_difference_shows_values() -> None:
+    """The operands and both results, as numbers and as bits."""
+    use = next(use for use in uses(alu.AddF) if use.operands[0] == Type("f32", VECTOR_LANES))
+    name = f"_f32_{VECTOR_LANES}"
+    inputs = {f"in{at}{name}": np.full(VECTOR_LANES, 1 + at, np.float32).view(np.uint32) for at in (0, 1)}
+    right = np.full(VECTOR_LANES, 3, np.float32).view(np.uint32)
+    text = complaint(alu.AddF, use, inputs, np.array([1]), right, 0 * right, use.results[0])
+    assert "1 of" in text and "operands 1.0 (0x3f800000), 2.0 (0x40000000): 3.0 (0x40400000) on the ref" in text
+    assert "0.0 (0x0) on the emulator" in text
 
 
 def test_what_is_compared() -> None:

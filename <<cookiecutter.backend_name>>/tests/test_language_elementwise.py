@@ -515,7 +515,7 @@ def test_long_formulas_work_on_shorter_registers() -> None:
     for name in ("exp", "erf"):
         text = launch(functions, (1,), x, out, N=1024, NAME=name).asm[f"{BACKEND_NAME}ir"]
         longest[name] = max(int(lanes) for lanes in re.findall(r"vector<(\d+)xf32>", text))
-    assert longest["erf"] * 2 == longest["exp"]
+    assert longest["erf"] < longest["exp"]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -18,6 +18,9 @@ from harness import launch
 from lane_functions import MEMORY, LaneFunction
 from libdevice_functions import BITS, RNG, SIGNATURES, arity, function
 from triton.language.extra import libdevice as stubs
+from triton.language.extra.cuda import libdevice as cuda
+from triton.language.extra.cuda.libdevice import pow as cuda_pow
+from triton.language.extra.hip import libdevice as hip
 
 from <<cookiecutter.package_name>>.errors import UnsupportedOperation
 from <<cookiecutter.package_name>>.language import libdevice
@@ -82,6 +85,25 @@ def test_every_signature_compiles(name: str, signature: str) -> None:
     single, many = (function(name, signature, count)(*inputs) for count in (1, 8))
     assert single.dtype == MEMORY[result]
     np.testing.assert_array_equal(single, many)
+
+
+@triton.jit
+def of_gpus(x, out, N: tl.constexpr):
+    i = tl.arange(0, N)
+    value = tl.load(x + i)
+    total = cuda.asin(value) + cuda_pow(value, 2) + hip.tanh(value) + tl.extra.cuda.libdevice.rsqrt(value + 1)
+    tl.store(out + i, total + cuda.isnan(value) + cuda.llrint(value * 10))
+
+
+def test_the_modules_of_gpus_are_ours_in_kernels() -> None:
+    """Kernels import them, though they mean functions that every chip has; however they spell it."""
+    x, out = np.linspace(0, 1, 64, dtype=np.float32), np.zeros(64, np.float32)
+    launch(of_gpus, (1,), x, out, N=64)
+    expected = np.arcsin(x) + x**2 + np.tanh(x) + 1 / np.sqrt(x + 1) + np.rint(x * 10)
+    np.testing.assert_allclose(out, expected, rtol=1e-6)
+    for module in (cuda, hip):
+        functions = {name for name, value in vars(module).items() if tl.core.is_builtin(value)}
+        assert functions and functions <= set(libdevice.NAMES), module.__name__
 
 
 def test_unknown_symbols_are_refused() -> None:

@@ -76,6 +76,14 @@ def test_a_missing_constant(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
         target_rules.check_target()
 
 
+def test_a_group_is_no_larger_than_the_register_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(target, "REGISTER_GROUP", 8)
+    monkeypatch.setattr(target, "VECTOR_REGISTERS", 8)
+    assert target_rules.broken_rules() == []
+    monkeypatch.setattr(target, "VECTOR_REGISTERS", 7)
+    assert target_rules.broken_rules() == ["REGISTER_GROUP, 8, is larger than VECTOR_REGISTERS, 7: no group fits"]
+
+
 def test_every_constant_has_a_rule() -> None:
     assert {name for name in vars(target) if name.isupper()} == set(target_rules.RULES)
 

@@ -19,11 +19,14 @@ class OutOfMachineResources(CompileError, OutOfResources):
     def __init__(self, required: int, limit: int, name: str, location: str = "") -> None:
         self.required, self.limit, self.name = required, limit, name
         self.message = (
-            f"out of resource: {name}: {required} needed, {limit} available (see target.py). "
-            "Smaller blocks need fewer"
+            f"out of resource: {name}: {required} needed, {limit} available (see target.py). {self.advice()}"
         )
         self.location, self.add_support_in = location, ""
         Exception.__init__(self, self.message)
+
+    def advice(self) -> str:
+        """What needs fewer of it."""
+        return "Smaller blocks need fewer"
 
     def __str__(self) -> str:
         return f"{BACKEND_NAME}: {self.message}" + (f"\n  at {self.location}" if self.location else "")

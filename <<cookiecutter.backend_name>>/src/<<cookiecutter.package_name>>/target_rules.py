@@ -43,6 +43,7 @@ def broken_rules() -> list[str]:
             found.append(f"{name} {wrong}" + (f", not {given[name]!r}" if wrong.startswith(MUST) else ""))
     if not found:
         found += scratchpad_is_too_small(given["MATRIX_TILE"], given["SCRATCHPAD_BYTES"])
+        found += group_is_too_large(given["REGISTER_GROUP"], given["VECTOR_REGISTERS"])
     return found
 
 
@@ -102,6 +103,13 @@ def scratchpad_is_too_small(tile: object, scratchpad: object) -> list[str]:
         f"SCRATCHPAD_BYTES, {scratchpad}, is too small for MATRIX_TILE: the 32-bit operands of a {m}x{n}x{k} tile need "
         f"{needed} bytes"
     ]
+
+
+def group_is_too_large(group: object, registers: object) -> list[str]:
+    """The sentence about a group of registers of which the machine has not one; both are well formed."""
+    if cast(int, group) <= cast(int, registers):
+        return []
+    return [f"REGISTER_GROUP, {group}, is larger than VECTOR_REGISTERS, {registers}: no group fits"]
 
 
 def _truth(value: object) -> str:

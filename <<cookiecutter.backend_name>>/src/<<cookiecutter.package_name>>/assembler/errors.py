@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..errors import CompileError
 from ..resources import OutOfMachineResources
+from ..target import REGISTER_GROUP
 
 
 class AssemblyError(CompileError):
@@ -16,3 +17,12 @@ class EncodingError(CompileError):
 
 class OutOfRegisters(OutOfMachineResources):
     """A kernel needs more registers, or more scratchpad for spilled ones, than the target has."""
+
+    def advice(self) -> str:
+        # One instruction and what it works on is all that is left when registers run out: the rest was spilled.
+        if self.name == "vector registers" and REGISTER_GROUP > 1:
+            return (
+                "One instruction alone needs them: each of its operands takes up to "
+                f"REGISTER_GROUP = {REGISTER_GROUP}. With a smaller one, or blocks shorter than a group, it needs fewer"
+            )
+        return super().advice()

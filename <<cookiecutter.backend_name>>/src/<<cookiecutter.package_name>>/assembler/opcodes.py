@@ -1,8 +1,10 @@
 """The table of instructions: number, registers and immediates of each. Assembly text and binary follow from it.
 
-Numbers are for ever. A new instruction takes the number after the largest in the table, never one from a gap: an
-instruction that was dropped may have had it. If the largest is dropped, a comment keeps its number. What an
-instruction's registers and immediates are is read off its class in the dialect.
+Numbers are for ever. A new instruction takes the number after the largest in its table, never one from a gap: an
+instruction that was dropped may have had it. If the largest is dropped, a comment keeps its number. There are three
+ranges, so that nobody takes another's: below `FIRST_OWN` for the template that this package was made from, from there
+on for this package, from `FIRST_FOREIGN` on for others. What an instruction's registers and immediates are is read off
+its class in the dialect.
 """
 
 from __future__ import annotations
@@ -65,7 +67,14 @@ NUMBERS: Final = {
     # matrix
     "mma": 130,
 }  # fmt: skip
-"""Instruction -> the byte that it begins with."""
+"""Instruction -> the byte that it begins with. A newer version of the template adds lines here."""
+
+OWN_NUMBERS: Final[dict[str, int]] = {
+}  # fmt: skip
+"""The same for this package's own instructions: `FIRST_OWN` to `FIRST_FOREIGN` - 1. The template adds nothing here."""
+
+FIRST_OWN: Final = 160
+"""From here on numbers are for instructions that this package adds to the template's."""
 
 FIRST_FOREIGN: Final = 192
 """From here on numbers are for instructions of other packages (`assign_number`)."""
@@ -174,14 +183,26 @@ def check_numbers(numbers: Mapping[str, int]) -> None:
             )
         other = owners.setdefault(number, name)
         if other != name:
-            free = max(numbers.values()) + 1
+            free = max(taken for taken in numbers.values() if (taken < FIRST_OWN) == (number < FIRST_OWN)) + 1
             raise DefinitionError(
                 f"{BACKEND_NAME}: {where} gives {other!r} and {name!r} one number, {number}: the later one needs "
                 f"another ({free} is free)"
             )
 
 
-check_numbers(NUMBERS)
+def check_own_numbers(own: Mapping[str, int]) -> None:
+    """Raises DefinitionError for a number in `OWN_NUMBERS` that the template, or another package, may take one day."""
+    for name, number in own.items():
+        if not isinstance(number, int) or not FIRST_OWN <= number < FIRST_FOREIGN:
+            raise DefinitionError(
+                f"{BACKEND_NAME}: the number of {name!r} in OWN_NUMBERS in {PACKAGE_NAME}/assembler/opcodes.py must be "
+                f"one from {FIRST_OWN} to {FIRST_FOREIGN - 1}, not {number!r}"
+            )
+
+
+check_own_numbers(OWN_NUMBERS)
+check_numbers({**OWN_NUMBERS, **NUMBERS})
+NUMBERS.update(OWN_NUMBERS)
 
 
 def assign_number(cls: type[Operation], number: int) -> None:
@@ -213,7 +234,7 @@ def form_of(name: str) -> Form:
     if cls is None or number is None:
         raise UnsupportedOperation(
             f"{BACKEND_NAME}.{name} has no number, which the assembler needs: no machine code is assigned to it",
-            add_support_in="assembler/opcodes.py, in NUMBERS (from another package: with assign_number)",
+            add_support_in="assembler/opcodes.py, in OWN_NUMBERS (from another package: with assign_number)",
         )
     return _derive(name, number, cls)
 

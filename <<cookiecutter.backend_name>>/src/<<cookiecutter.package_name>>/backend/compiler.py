@@ -29,6 +29,10 @@ LEAST_SHARED: Final = 64
 """The first line of the scratchpad belongs to the runtime. (Programs divide by a kernel's ``metadata.shared``.)"""
 
 
+LIBRARIES: Final = tuple(f"triton.language.extra.{chip}libdevice" for chip in ("", "cuda.", "hip."))
+"""Modules in whose place kernels get ours: many import the one of a GPU, and mean the functions that all chips have."""
+
+
 class Backend(ReadByTriton, BaseBackend):
     """TTIR -> xDSL -> instructions -> LLVM IR -> object code."""
 
@@ -63,7 +67,7 @@ class Backend(ReadByTriton, BaseBackend):
         import_compiler()
         from ..language import libdevice
 
-        return {"triton.language.extra.libdevice": libdevice}
+        return dict.fromkeys(LIBRARIES, libdevice)
 
     def load_dialects(self, context: Any) -> None:
         """TTIR needs only the dialects that Triton loads itself."""

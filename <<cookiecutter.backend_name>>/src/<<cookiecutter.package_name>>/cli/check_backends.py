@@ -99,7 +99,18 @@ def _importable(claim: Claim) -> Finding:
 
 
 def own_entry_point(environment: Environment) -> Iterator[Finding]:
-    if any(claim.is_ours and claim.name == BACKEND_NAME for claim in environment.claims):
+    names = [claim.name for claim in environment.claims if claim.is_ours]
+    if BACKEND_NAME in names:
+        return
+    if names:  # installing it again would register the same name again
+        yield fail(
+            "entry-point.renamed",
+            f"BACKEND_NAME in target.py is {BACKEND_NAME!r}, but the installed entry point in the group "
+            f"{ENTRY_POINT_GROUP} is {names[0]} = {OWN_ENTRY_POINT}: Triton knows this backend as {names[0]!r}.",
+            f'In pyproject.toml, [project.entry-points."{ENTRY_POINT_GROUP}"] must say {BACKEND_NAME} = '
+            f'"{OWN_ENTRY_POINT}"; then install {DISTRIBUTION_NAME} again. (Or give BACKEND_NAME its old value.)',
+            install_ourselves_command(),
+        )
         return
     yield fail(
         "entry-point.missing",

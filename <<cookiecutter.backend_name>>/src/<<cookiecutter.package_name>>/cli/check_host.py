@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from .. import target
+from ..device_kinds import DEVICE_VARIABLE, KINDS
 from ..installed import PACKAGE_FOLDER, install_ourselves_command
 from ..requirements_check import own_requirements, satisfies
 from ..target import ENV_PREFIX
@@ -68,6 +69,9 @@ def environment_variables(environment: Environment) -> Iterator[Finding]:
     bare = [name.removeprefix(prefix) for name in known]
     for name in names:
         setting = f"{name}={environment.environ[name]}"
+        if name == DEVICE_VARIABLE and environment.environ[name] not in ("", *KINDS):
+            yield _unknown_device(setting)
+            continue
         if name in known:
             yield ok("environment", setting)
             continue
@@ -81,11 +85,23 @@ def environment_variables(environment: Environment) -> Iterator[Finding]:
         )
 
 
+def _unknown_device(setting: str) -> Finding:
+    name, _, value = setting.partition("=")
+    near = difflib.get_close_matches(value, KINDS, 1)
+    return fail(
+        "environment.device",
+        f"{setting}: there is no such device, and no kernel is compiled for it; there are {', '.join(KINDS)}.",
+        "Name one of them, or unset it.",
+        f"export {name}={near[0]}" if near else f"unset {name}",
+    )
+
+
 def machine_numbers(environment: Environment) -> Iterator[Finding]:
     from ..target_rules import broken_rules
 
     sentences = target_fallback.problems or [
-        f"{sentence}. No kernel is compiled for such a machine." for sentence in broken_rules()
+        f"{sentence}{'' if sentence.endswith('?') else '.'} No kernel is compiled for such a machine."
+        for sentence in broken_rules()
     ]
     if not sentences:
         tile = target.MATRIX_TILE

@@ -16,7 +16,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from ..dialects.isa.base import Instruction
 from ..dialects.isa.definitions import belongs_in, check_class
 from ..dialects.locations import location_of, place_of
-from ..errors import CompileError, UnsupportedOperation
+from ..errors import BackendError, CompileError, UnsupportedOperation
 from ..extensions import note
 from ..host_features import HostFeatures
 from .registers import RegisterType, literal, register_type, spell
@@ -137,12 +137,7 @@ class Emitter:
         try:
             return self.names[value]
         except KeyError:
-            raise CompileError(
-                f"a register of type {value.type} is used before it is written (a bug of this backend)",
-                location=location_of(
-                    value.owner if isinstance(value.owner, Operation) else value.owner.parent_op()
-                ),
-            ) from None
+            raise _unwritten(value) from None
 
     def typed(self, value: SSAValue) -> str:
         """Type and name, as LLVM writes an operand."""
@@ -317,7 +312,15 @@ class Emitter:
             emitter = EMITTERS.get(type(op))
             if emitter is None:
                 raise _unknown(op)
-            emitter(self, op)
+            try:
+                emitter(self, op)
+            except BackendError:
+                raise
+            except Exception as error:
+                raise CompileError(
+                    f"{_described(emitter)}, which emits {op.name}, failed: {type(error).__name__}: {error}",
+                    location=place_of(op),
+                ) from error
 
     def function(self, header: str) -> str:
         """The finished function; `header` is its ``define`` line."""
@@ -348,6 +351,26 @@ class Program:
         """The workspace's address as an i64."""
         self.end = end
         """Label of the block that goes on to the next program."""
+
+
+def _described(emitter: Callable[..., object]) -> str:
+    return f"the function {emitter.__module__}.{emitter.__qualname__}"
+
+
+def _unwritten(value: SSAValue) -> CompileError:
+    """The error for a register that no emitter has set."""
+    op = value.owner if isinstance(value.owner, Operation) else value.owner.parent_op()
+    emitter = EMITTERS.get(type(op)) if isinstance(value.owner, Operation) and op is not None else None
+    if op is None or emitter is None:
+        why = "a bug of this backend, or of a pass"
+    else:
+        why = (
+            f"it is a result of {op.name}. Either {_described(emitter)}, which emits that, calls neither e.result nor "
+            "e.bind for it, or a pass has put something that uses it before it"
+        )
+    return CompileError(
+        f"a register of type {value.type} is used before it is written: {why}", location=location_of(op)
+    )
 
 
 def _unknown(op: Operation) -> UnsupportedOperation:

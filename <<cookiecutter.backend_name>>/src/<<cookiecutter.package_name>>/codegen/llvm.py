@@ -6,15 +6,20 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import ModuleOp
 
+from ..dialects.isa import OWN_FAMILIES
 from ..dialects.isa.control import Kernel
+from ..dialects.isa.definitions import import_companions
 from ..errors import CompileError
 from ..host_features import HostFeatures
+from . import __path__ as folder
 from . import alu, atomics, convert, division, lanes, matrix, memory
 from .control import emit_kernel
 from .emission import Emitter, Module
 
 FAMILIES = (alu, atomics, convert, division, lanes, memory, matrix)
 """Imported for the instructions they enter into the emission table."""
+
+import_companions(__package__ or "", folder, OWN_FAMILIES)
 
 
 def emit_module(isa_module: ModuleOp, host: HostFeatures | None = None, producers: Sequence[str] = ()) -> str:

@@ -8,15 +8,20 @@ from functools import partial
 import numpy as np
 
 from ..assembler.program import JUMPS, Block, Instruction, Program, RegisterFile
-from ..errors import program_text
+from ..dialects.isa import OWN_FAMILIES
+from ..dialects.isa.definitions import import_companions
+from ..errors import BackendError, program_text
 from ..target import BACKEND_NAME
+from . import __path__ as folder
 from . import alu, control, convert, lanes, matrix, memory
 from .analysis import Analysis, analyse, cells_of
 from .machine import Buffer, EmulatorFault, Machine, ProgramTrap, Step, View, fault
-from .steps import step_of
+from .steps import failed, step_of
 
 FAMILIES = (alu, control, convert, lanes, matrix, memory)
 """Imported for the instructions they enter into the table of steps."""
+
+import_companions(__package__ or "", folder, OWN_FAMILIES)
 
 END = -1
 
@@ -48,6 +53,8 @@ class Core:
         self.counts = [0] * len(program.blocks)
         self._written = _Written() if analysis.unwritten else None
         numbers = {block.label: number for number, block in enumerate(program.blocks)}
+        self._stepped: list[list[Instruction]] = []
+        """The instructions of `_steps`."""
         self._steps = [self._compile(block, analysis) for block in program.blocks]
         self._exits = [self._exit(block, number, numbers) for number, block in enumerate(program.blocks)]
 
@@ -80,6 +87,7 @@ class Core:
     def _run_program(self) -> None:
         counts, steps, exits = self.counts, self._steps, self._exits
         number = 0
+        step: Step = _nothing
         try:
             while number != END:
                 counts[number] += 1
@@ -89,6 +97,11 @@ class Core:
         except KeyboardInterrupt as interrupt:
             interrupt.add_note(self._interrupted_in(self._program.blocks[number]))
             raise
+        except (ProgramTrap, BackendError, MemoryError):
+            raise
+        except Exception as error:
+            at = steps[number].index(step)
+            raise failed(self.machine.program, self._stepped[number][at], error) from error
 
     def _interrupted_in(self, block: Block) -> str:
         places = [str(instruction.location) for instruction in block.code if instruction.location is not None]
@@ -101,6 +114,7 @@ class Core:
 
     def _compile(self, block: Block, analysis: Analysis) -> list[Step]:
         steps: list[Step] = []
+        stepped: list[Instruction] = []
         for instruction in block.code:
             is_jump = instruction.name in JUMPS
             step: Step = _nothing if is_jump else step_of(self.machine, instruction)
@@ -109,6 +123,8 @@ class Core:
                 step = self._written.checked(instruction, step, check=checked)
             if not is_jump or self._written is not None:
                 steps.append(step)
+                stepped.append(instruction)
+        self._stepped.append(stepped)
         return steps
 
     def _exit(self, block: Block, number: int, numbers: dict[str, int]) -> Callable[[], int]:

@@ -16,7 +16,6 @@ from typing import Final
 
 from ..assembler.opcodes import CLASSES
 from ..assembler.program import Block, Instruction, Location, Register, RegisterFile
-from ..dialects.isa.alu import FloatBinary, FloatUnary, Fma
 from ..dialects.isa.base import Instruction as DialectInstruction
 from ..dialects.isa.base import Unit
 from ..target import LATENCIES, MATRIX_TILE, VECTOR_LANES
@@ -77,12 +76,9 @@ def occupancy(instruction: Instruction, unit: Unit) -> int:
     return ceil(rate * max(vectors, default=1))
 
 
-@cache
-def _is_float_operation(name: str) -> int:
+def _flops(name: str) -> int:
     cls = CLASSES.get(name)
-    if cls is None:
-        return 0
-    return 2 if cls is Fma else int(issubclass(cls, FloatBinary | FloatUnary))
+    return cls.FLOPS if cls is not None and issubclass(cls, DialectInstruction) else 0
 
 
 def operations(instruction: Instruction) -> int:
@@ -90,8 +86,8 @@ def operations(instruction: Instruction) -> int:
     if instruction.name == "mma":
         m, n, k = (value for value in instruction.immediates[:3] if isinstance(value, int))
         return 2 * m * n * k
-    count = _is_float_operation(instruction.name)
-    return count * instruction.results[0].type.lanes if count else 0
+    registers = (*instruction.results, *instruction.operands)
+    return _flops(instruction.name) * max((register.type.lanes for register in registers), default=1)
 
 
 @dataclass

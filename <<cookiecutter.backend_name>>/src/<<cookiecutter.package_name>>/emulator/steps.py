@@ -8,10 +8,10 @@ from ..assembler.opcodes import CLASSES
 from ..assembler.program import Instruction, Program
 from ..dialects.isa.definitions import belongs_in
 from ..dialects.locations import lines_between
-from ..errors import UnsupportedOperation
+from ..errors import BackendError, UnsupportedOperation
 from ..extensions import note
 from ..target import BACKEND_NAME
-from .machine import Machine, Step
+from .machine import EmulatorFault, Machine, Step
 
 Maker = Callable[[Machine, Instruction], Step]
 
@@ -36,7 +36,21 @@ def step_of(machine: Machine, instruction: Instruction) -> Step:
     maker = STEPS.get(instruction.name)
     if maker is None:
         raise _unknown(machine.program, instruction)
-    return maker(machine, instruction)
+    try:
+        return maker(machine, instruction)
+    except BackendError:
+        raise
+    except Exception as error:
+        raise failed(machine.program, instruction, error) from error
+
+
+def failed(program: Program, instruction: Instruction, error: Exception) -> EmulatorFault:
+    """The error for a mistake in the function that executes an instruction."""
+    maker, place = STEPS[instruction.name], _place_in(program, instruction)
+    return EmulatorFault(
+        f"{BACKEND_NAME} emulator: {instruction.name}: {maker.__module__}.{maker.__qualname__}, which executes it, "
+        f"failed: {type(error).__name__}: {error}" + (f"\n  at {place}" if place else "")
+    )
 
 
 def _unknown(program: Program, instruction: Instruction) -> UnsupportedOperation:

@@ -62,6 +62,7 @@ class IntegerUnary(Unary, ABC):
 
 class FloatUnary(Unary, ABC):
     ELEMENTS: ClassVar[Elements] = FLOATS
+    FLOPS: ClassVar[int] = 1
 
 
 class Special(FloatUnary, ABC):
@@ -95,6 +96,7 @@ class LogicalBinary(Binary, ABC):
 
 class FloatBinary(Binary, ABC):
     ELEMENTS: ClassVar[Elements] = FLOATS
+    FLOPS: ClassVar[int] = 1
 
 
 # --- integers ---------------------------------------------------------------------------------------------
@@ -384,6 +386,7 @@ class Fma(Instruction):
     """``a * b + c`` with one rounding."""
 
     name = mnemonic("fma")
+    FLOPS: ClassVar[int] = 2
     traits = traits_def(Pure())
     T: ClassVar = VarConstraint("T", AnyAttr())
     a = operand_def(T)

@@ -20,7 +20,10 @@ from xdsl.irdl.declarative_assembly_format import FormatProgram
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-from ...target import BACKEND_NAME
+from ...errors import CompileError, DefinitionError
+from ...target import BACKEND_NAME, ENV_PREFIX
+from ..locations import place_of
+from .definitions import defined_at
 
 Register = AnyAttr()
 
@@ -38,13 +41,24 @@ class Unit(Enum):
 
 @cache
 def format_of(cls: type[Instruction]) -> FormatProgram | None:
-    return FormatProgram.from_str(cls.ASSEMBLY, cls.get_irdl_definition()) if cls.ASSEMBLY else None
+    """The compiled ``ASSEMBLY`` of a class; None without one. Raises DefinitionError for one that is wrong."""
+    if not cls.ASSEMBLY:
+        return None
+    try:
+        return FormatProgram.from_str(cls.ASSEMBLY, cls.get_irdl_definition())
+    except Exception as error:
+        raise DefinitionError(
+            f"{BACKEND_NAME}: the ASSEMBLY of {cls.name}, {cls.ASSEMBLY!r} (class {cls.__qualname__}, "
+            f"{defined_at(cls)}), is not valid: {error}"
+        ) from error
 
 
 class Instruction(IRDLOperation, ABC):
     """Base of all instructions. ``UNIT`` names the unit for vector operands; scalar ones run on `Unit.SCALAR`."""
 
     UNIT: ClassVar[Unit] = Unit.VECTOR
+    FLOPS: ClassVar[int] = 0
+    """Arithmetic operations on floats of one lane, for the profile: 2 of a fused multiply-add."""
     ASSEMBLY: ClassVar[str] = ""
     """The custom syntax, in xDSL's declarative format; "" for the generic one.
 
@@ -61,8 +75,22 @@ class Instruction(IRDLOperation, ABC):
         program = format_of(type(self))
         if program is None:
             super().print(printer)
-        else:
+            return
+        try:
             program.print(printer, self)
+        except Exception as error:
+            raise CompileError(self._cannot_be_printed(error), location=place_of(self)) from error
+
+    def _cannot_be_printed(self, error: Exception) -> str:
+        try:
+            self.verify()
+            wrong = f"{type(error).__name__}: {error}"
+        except Exception as refusal:
+            wrong = str(refusal)
+        return (
+            f"an instruction {self.name} has not the operands, results or properties that its class asks for: {wrong}. "
+            f"The lowering or a pass made it so; with {ENV_PREFIX}_VERIFY_PASSES=1 the error names which"
+        )
 
     def verify_(self) -> None:
         from .checks import check_register
