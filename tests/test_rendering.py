@@ -305,7 +305,7 @@ def test_failure_keeps_what_was_there_before(tmp_path: Path) -> None:
     (tmp_path / "output" / "acme").mkdir(parents=True)
     (tmp_path / "output" / "acme" / "mine.txt").write_text("mine")
     result = cookiecutter(tmp_path / "output")
-    assert result.returncode == 1 and "already exists" in result.stdout
+    assert result.returncode == 1 and "acme is there already" in result.stdout
     assert tree(tmp_path / "output") == ["acme", "acme/mine.txt"]
 
 
