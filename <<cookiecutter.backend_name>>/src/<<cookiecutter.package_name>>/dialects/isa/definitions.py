@@ -22,7 +22,7 @@ PREFIX = f"{BACKEND_NAME}."
 PACKAGE_FOLDER = Path(__file__).parents[2]
 
 MODULES: Final = frozenset(
-    "addresses alu base checks control convert definitions lanes legality math_library matrix memory printing rounding "
+    "addresses alu base checks control convert definitions lanes legality math_library matrix memory printing "
     "verification".split()
 )
 """The files of this folder that the template has."""
