@@ -156,7 +156,8 @@ def test_the_advice_where_registers_run_out(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(errors, "REGISTER_GROUP", 8)
     text = str(OutOfRegisters(24, 16, "vector registers", "k.py:3"))
     assert "24 needed, 16 available" in text and "REGISTER_GROUP = 8" in text and text.endswith("at k.py:3")
-    assert str(pickle.loads(pickle.dumps(OutOfRegisters(24, 16, "vector registers")))).count("REGISTER_GROUP") == 2
+    error = OutOfRegisters(24, 16, "vector registers")
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
     monkeypatch.setattr(errors, "REGISTER_GROUP", 1)
     for name in ("vector registers", "scalar registers"):
         assert str(OutOfRegisters(24, 16, name)).endswith("Smaller blocks need fewer")

@@ -82,6 +82,9 @@ def test_r26_what_recompiles_and_what_does_not(tmp_path: Path) -> None:
     assert run() == MISS
     metadata = next(tmp_path.glob("*.dist-info")) / "METADATA"
     metadata.write_text(metadata.read_text().replace("Version: 1", "Version: 1.0.1"))
+    # The folder is named for the version, and made anew by whoever installs another.
+    name = metadata.parent.stem.rpartition("-")[0]
+    metadata.parent.rename(metadata.parent.with_name(f"{name}-1.0.1.dist-info"))
     assert run() == MISS
     edit("codegen/object_code.py", "OPTIMISATION = 2", "OPTIMISATION = 1")  # a flag of the compiler
     assert run() == MISS
