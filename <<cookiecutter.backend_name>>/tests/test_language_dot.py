@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from math import ceil
 from pathlib import Path
 
@@ -200,6 +201,19 @@ def test_batched_dot() -> None:
     a, b, out = random((4, 16, 16)), random((4, 16, 16), seed=1), np.zeros((4, 16, 16), np.float32)
     launch(batched_dot, (1,), a, b, out, B=4, N=16)
     np.testing.assert_allclose(out, a.astype(np.float64) @ b, rtol=1e-4, atol=1e-5)
+
+
+def test_loops_over_the_tiles_of_a_product() -> None:
+    """One instruction, directly inside of a loop over each side that the unit does not take whole."""
+    if not matrix.has_unit_for("f32"):
+        pytest.skip("this machine has no matrix unit for f32")
+    a, b, out = random((64, 64)), random((64, 64), seed=1), np.zeros((64, 64), np.float32)
+    text = launch(default_precision, (1,), a, b, out, N=64).asm[ISA_EXT]
+    before, after = text.split(".mma ")
+    sides = sum(side < 64 for side in matrix.tile_of("f32") if side is not None)
+    _, *behind = (line.strip() for line in after.splitlines())
+    assert len(list(takewhile(lambda line: line.startswith("}"), behind))) == sides
+    assert before.count("scf.for") >= sides
 
 
 @triton.jit

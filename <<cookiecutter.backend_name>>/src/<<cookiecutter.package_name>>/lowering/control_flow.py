@@ -1,6 +1,6 @@
 """Handlers of ``scf.if`` and ``scf.while``, and what all control flow has in common; counted loops are in `loops.py`.
 
-Scalars are carried in registers, tensors in the scratchpad.
+Scalars are carried in registers, tensors in the scratchpad, from where `mem2reg.py` takes those that a register holds.
 """
 
 from __future__ import annotations
